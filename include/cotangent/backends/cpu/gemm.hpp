@@ -1,0 +1,170 @@
+#pragma once
+/// Matrix products on the CPU: Eigen computes blocks of the result, oneTBB runs the blocks.
+/// How a product is cut into blocks depends only on its sizes, so the bits do not depend on the threads.
+
+#include <atomic>
+#include <memory>
+#include <type_traits>
+
+#include <Eigen/Core>
+
+#include <cotangent/backends/cpu/threads.hpp>
+#include <cotangent/core/extents.hpp>
+
+namespace cotangent::cpu {
+
+/// A matrix operand, read in place: element (i, j) of matrix number q is
+/// data[q * batch_stride + i * row_stride + j * column_stride].
+template <class T> struct matrix_operand {
+  const T* data;
+  extent row_stride;
+  extent column_stride;
+  extent batch_stride = 0;
+
+  const T* at(extent q, extent i, extent j) const { return data + q * batch_stride + i * row_stride + j * column_stride; }
+};
+
+/// The default for gemm's `after`: nothing to do with finished rows.
+struct keep_rows {
+  void operator()(extent, extent, extent) const {}
+};
+
+/// How gemm cuts a batch of products into tasks.
+struct gemm_blocks {
+  extent rows = 0;      // of a block of the result
+  extent columns = 0;
+  extent products = 0;  // consecutive products of the batch per task
+
+  static constexpr gemm_blocks of(extent batch, extent m, extent n, extent k);
+};
+
+constexpr extent blocks_of(extent size, extent block) { return (size + block - 1) / block; }
+
+/// A task does at least 2^21 multiply-adds (some 20 microseconds) where there are that many. Larger blocks run
+/// faster each (operands are packed once per block), so they are only as small as it takes to have 8 tasks.
+constexpr gemm_blocks gemm_blocks::of(extent batch, extent m, extent n, extent k) {
+  constexpr extent task = extent(1) << 21;
+  const extent product = m * n * k;
+  if (product < 2 * task) {
+    const extent together = product == 0 ? batch : task / product + 1;
+    return {m, n, together < batch ? together : batch};
+  }
+  constexpr extent sizes[][2] = {{256, 1024}, {256, 512}, {128, 512}, {128, 256}, {64, 256}};
+  gemm_blocks best{m, n, 1};
+  for (const auto& s : sizes) {
+    // a narrow or flat result takes longer blocks the other way
+    const extent columns = n < s[1] ? n : s[1], rows = n < s[1] ? s[0] * (s[1] / n < 8 ? s[1] / n : 8) : s[0];
+    const extent whole_rows = m < rows ? m : rows;
+    if (whole_rows * columns * k < task && best.rows != m) break;
+    best = {whole_rows, columns, 1};
+    if (batch * blocks_of(m, best.rows) * blocks_of(n, best.columns) >= 8) break;
+  }
+  return best;
+}
+
+template <class T> inline constexpr bool has_eigen_product = std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+/// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j) for a block of the result, in one thread.
+template <class T>
+void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c,
+                extent c_stride) {
+  if constexpr (!has_eigen_product<T>) {
+    for (extent i = 0; i < m; ++i) {
+      for (extent j = 0; j < n; ++j) c[i * c_stride + j] = T(0);
+      for (extent p = 0; p < k; ++p) {
+        const T x = a[i * a_row + p * a_column];
+        for (extent j = 0; j < n; ++j) {
+          const T y = b[p * b_row + j * b_column];
+          if constexpr (std::is_same_v<T, bool>) c[i * c_stride + j] |= bool(x & y);
+          else c[i * c_stride + j] = T(std::make_unsigned_t<T>(c[i * c_stride + j]) + std::make_unsigned_t<T>(x) * std::make_unsigned_t<T>(y));
+        }
+      }
+    }
+  } else {
+    using namespace Eigen;
+    using rows = Matrix<T, Dynamic, Dynamic, RowMajor>;
+    using columns = Matrix<T, Dynamic, Dynamic, ColMajor>;
+    using outer = OuterStride<>;
+    using inner = InnerStride<>;
+    Map<rows, 0, outer> result(c, m, n, outer(c_stride));
+    const auto with_operands = [&](auto&& product) {
+      const bool a_is_rows = a_column == 1 || k == 1, b_is_rows = b_column == 1 || n == 1;
+      const Map<const rows, 0, outer> ar(a, m, k, outer(a_row)), br(b, k, n, outer(b_row));
+      const Map<const columns, 0, outer> ac(a, m, k, outer(a_column)), bc(b, k, n, outer(b_column));
+      if (a_is_rows && b_is_rows) product(ar, br);
+      else if (a_is_rows) product(ar, bc);
+      else if (b_is_rows) product(ac, br);
+      else product(ac, bc);
+    };
+    if (n == 1) {  // matrix times vector
+      const Map<const Matrix<T, Dynamic, 1>, 0, inner> x(b, k, inner(b_row));
+      Map<Matrix<T, Dynamic, 1>, 0, inner> y(c, m, inner(c_stride));
+      if (a_column == 1) y.noalias() = Map<const rows, 0, outer>(a, m, k, outer(a_row)) * x;
+      else y.noalias() = Map<const columns, 0, outer>(a, m, k, outer(a_column)) * x;
+    } else if (m == 1) {  // vector times matrix
+      const Map<const Matrix<T, 1, Dynamic>, 0, inner> x(a, k, inner(a_column));
+      Map<Matrix<T, 1, Dynamic>> y(c, n);
+      if (b_column == 1) y.noalias() = x * Map<const rows, 0, outer>(b, k, n, outer(b_row));
+      else y.noalias() = x * Map<const columns, 0, outer>(b, k, n, outer(b_column));
+    } else if (k == 1) {  // outer product
+      for (extent i = 0; i < m; ++i)
+        for (extent j = 0; j < n; ++j) c[i * c_stride + j] = a[i * a_row] * b[j * b_column];
+    } else {
+      with_operands([&](const auto& x, const auto& y) { result.noalias() = x * y; });
+    }
+  }
+}
+
+/// c = a b for a batch of products: a is [batch, m, k], b is [batch, k, n], c is [batch, m, n], row-major and
+/// contiguous, overlapping neither. Each operand has stride 1 along its rows or along its columns (a
+/// transposed matrix is read in place). An empty sum (k == 0) is 0. Integers wrap; bool is "or of ands".
+/// after(q, row0, row1) is called once for each block of finished, complete rows of product q while they are
+/// in cache, possibly from several threads at once for different rows.
+template <class T, class After = keep_rows>
+void gemm(extent batch, extent m, extent n, extent k, matrix_operand<T> a, matrix_operand<T> b, T* c, const After& after = {}) {
+  if (batch <= 0 || m <= 0 || n <= 0) return;
+  const auto block = [&](extent q, extent i, extent j, extent rows, extent columns) {
+    T* to = c + q * m * n + i * n + j;
+    if (k > 0) return gemm_block(rows, columns, k, a.at(q, i, 0), a.row_stride, a.column_stride, b.at(q, 0, j), b.row_stride, b.column_stride, to, n);
+    for (extent r = 0; r < rows; ++r)
+      for (extent s = 0; s < columns; ++s) to[r * n + s] = T(0);
+  };
+  const gemm_blocks cut = gemm_blocks::of(batch, m, n, k);
+  const extent down = blocks_of(m, cut.rows), across = blocks_of(n, cut.columns), together = blocks_of(batch, cut.products);
+  if (down * across * together == 1 || down * across == 1) {
+    parallel_for(together, [&](extent t) {
+      const extent last = (t + 1) * cut.products < batch ? (t + 1) * cut.products : batch;
+      for (extent q = t * cut.products; q < last; ++q) {
+        block(q, 0, 0, m, n);
+        after(q, extent(0), m);
+      }
+    });
+    return;
+  }
+  // The task that finishes the last block of some rows runs `after` on them.
+  constexpr bool waits = !std::is_same_v<After, keep_rows>;
+  std::unique_ptr<std::atomic<int>[]> finished;
+  if (waits && across > 1) finished = std::make_unique<std::atomic<int>[]>(std::size_t(batch * down));
+  parallel_for(batch * down * across, [&](extent t) {
+    const extent j = t % across * cut.columns, row_block = t / across, i = row_block % down * cut.rows, q = row_block / down;
+    const extent rows = m - i < cut.rows ? m - i : cut.rows, columns = n - j < cut.columns ? n - j : cut.columns;
+    block(q, i, j, rows, columns);
+    if (waits && (across == 1 || finished[std::size_t(row_block)].fetch_add(1) + 1 == across)) after(q, i, i + rows);
+  });
+}
+
+/// c = a b for sizes and strides known at compile time, each at most 16: no calls and no loops remain.
+template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, extent BRow, extent BColumn>
+inline __attribute__((always_inline)) void small_gemm(const T* a, const T* b, T* c) {
+  for (extent i = 0; i < M; ++i) {
+    T row[N > 0 ? N : 1] = {};
+    for (extent p = 0; p < K; ++p)
+      for (extent j = 0; j < N; ++j) {
+        if constexpr (std::is_same_v<T, bool>) row[j] |= bool(a[i * ARow + p * AColumn] & b[p * BRow + j * BColumn]);
+        else row[j] += a[i * ARow + p * AColumn] * b[p * BRow + j * BColumn];
+      }
+    for (extent j = 0; j < N; ++j) c[i * N + j] = row[j];
+  }
+}
+
+}  // namespace cotangent::cpu

@@ -1,0 +1,115 @@
+#pragma once
+/// How a kernel's iteration space is cut into tasks. A function of extents and of the kernel alone, never of the
+/// number of threads: that is what makes results bitwise reproducible.
+
+#include <cotangent/compiler/kernel_facts.hpp>
+
+namespace cotangent::cpu {
+
+using namespace kernels;
+
+/// Tasks are (chunk of rows) x (block of lanes). A row is one index of the outer dimensions, in row-major order.
+struct partition {
+  extent rows = 1;
+  extent lanes = 1;
+  extent rows_per_chunk = 1;
+  extent lanes_per_block = 1;
+  extent row_chunks = 1;
+  extent lane_blocks = 1;
+  int depth = 0;  // chunk boundaries lie between indices of the first `depth` dimensions
+
+  constexpr extent tasks() const { return row_chunks * lane_blocks; }
+
+  /// Whether two chunks of rows, or two blocks of lanes, may add to one result of a reduction.
+  constexpr bool rows_share(const statement_facts& reduce) const {
+    return row_chunks > 1 && (reduce.kept_dims & ((1u << depth) - 1)) != (1u << depth) - 1;
+  }
+  constexpr bool lanes_share(const statement_facts& reduce) const {
+    return lane_blocks > 1 && reduce.reduces != reduction::keeps_lane;
+  }
+  /// How many partial results each result of a reduction has.
+  constexpr extent copies(const statement_facts& reduce) const {
+    return (rows_share(reduce) ? row_chunks : 1) * (lanes_share(reduce) ? lane_blocks : 1);
+  }
+  /// Which of them a task adds to.
+  constexpr extent copy(const statement_facts& reduce, extent chunk, extent block) const {
+    const bool by_lanes = lanes_share(reduce);
+    return (rows_share(reduce) ? chunk : 0) * (by_lanes ? lane_blocks : 1) + (by_lanes ? block : 0);
+  }
+};
+
+/// The number of results of a reduction.
+template <int Statements>
+constexpr extent results_of(const facts_table<Statements>& table, const statement_facts& reduce, const extent* extents) {
+  extent n = 1;
+  for (int d = 0; d < table.dims.rank; ++d)
+    if (reduce.kept_dims >> d & 1u) n *= extents[d];
+  return n;
+}
+
+constexpr extent smaller(extent a, extent b) { return a < b ? a : b; }
+constexpr extent divide_up(extent a, extent b) { return (a + b - 1) / b; }
+
+/// `extents` are those of the merged dimensions.
+template <int Statements> constexpr partition partition_of(const facts_table<Statements>& table, const extent* extents) {
+  constexpr extent task_work = extent(1) << 16;    // statements evaluated per task, at least: some microseconds
+  constexpr extent most_tasks = 1024;
+  constexpr extent enough_tasks = 64;              // beyond it, sums are not cut further
+  constexpr extent lanes_at_once = 1024;           // shortest block of a row
+  constexpr extent lanes_in_cache = 4096;          // longest block of results that rows are added to
+  const merged_dims& dims = table.dims;
+  const int outer = dims.outer();
+
+  partition p;
+  p.lanes = dims.rank > 0 ? extents[dims.rank - 1] : 1;
+  for (int d = 0; d < outer; ++d) p.rows *= extents[d];
+  const extent points = p.rows * p.lanes;
+  const extent wanted = table.scatters ? 1 : smaller(points / task_work * table.work + points % task_work * table.work / task_work, most_tasks);
+
+  // What all reductions keep can be cut freely; what one of them sums over needs partial results.
+  std::uint32_t kept_by_all = ~0u;
+  bool adds_rows = false;
+  extent most_copies = most_tasks;
+  for (int k = 0; k < Statements; ++k) {
+    const statement_facts& s = table.statements[k];
+    if (s.kind != action::reduce) continue;
+    kept_by_all &= s.kept_dims;
+    if (s.reduces == reduction::keeps_lane && (s.kept_dims & ((1u << outer) - 1)) != (1u << outer) - 1) adds_rows = true;
+    const extent results = results_of(table, s, extents);
+    if (results > 0) most_copies = smaller(most_copies, points / (8 * results));
+  }
+
+  extent chunks = 1, blocks = 1, prefix = 1;
+  if (wanted > 1 && points > 0) {
+    while (p.depth < outer && prefix < wanted && (kept_by_all >> p.depth & 1u)) prefix *= extents[p.depth++];
+    chunks = smaller(prefix, wanted);
+    const bool keeps_lane = dims.rank > 0 && (kept_by_all >> (dims.rank - 1) & 1u);
+    if (keeps_lane) blocks = smaller(divide_up(wanted, chunks), divide_up(p.lanes, lanes_at_once));
+    const extent more = divide_up(smaller(wanted, enough_tasks), chunks * blocks);
+    if (more > 1) {
+      const extent cuts = smaller(chunks * more, most_copies);
+      extent longer = prefix;
+      int depth = p.depth;
+      while (depth < outer && longer < cuts) longer *= extents[depth++];
+      if (cuts > chunks && longer > chunks) {
+        p.depth = depth;
+        prefix = longer;
+        chunks = smaller(longer, cuts);
+      }
+      const extent rest = divide_up(smaller(wanted, enough_tasks), chunks * blocks);
+      if (!keeps_lane && rest > 1) blocks = smaller(smaller(rest, most_copies / chunks), divide_up(p.lanes, lanes_at_once));
+      if (blocks < 1) blocks = 1;
+    }
+  }
+  const extent rows_per_index = prefix > 0 ? p.rows / prefix : 0;
+  p.rows_per_chunk = divide_up(prefix, chunks) * rows_per_index;
+  if (p.rows_per_chunk < 1) p.rows_per_chunk = 1;
+  p.row_chunks = divide_up(p.rows, p.rows_per_chunk);
+  p.lanes_per_block = divide_up(divide_up(p.lanes, blocks), 64) * 64;
+  if (adds_rows && !table.scatters) p.lanes_per_block = smaller(p.lanes_per_block, lanes_in_cache);
+  if (p.lanes_per_block < 1) p.lanes_per_block = 1;
+  p.lane_blocks = divide_up(p.lanes, p.lanes_per_block);
+  return p;
+}
+
+}  // namespace cotangent::cpu

@@ -1,0 +1,46 @@
+#pragma once
+/// Threads: tasks over oneTBB. How work is cut into tasks never depends on the number of threads, so neither
+/// do results.
+
+#include <atomic>
+
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+
+#include <cotangent/core/extents.hpp>
+
+namespace cotangent {
+namespace cpu {
+
+inline std::atomic<int>& thread_limit() {
+  static std::atomic<int> limit{tbb::info::default_concurrency()};
+  return limit;
+}
+
+}  // namespace cpu
+
+/// How many threads a kernel may use; at first, the number of cores that the process may run on.
+inline int num_threads() { return cpu::thread_limit().load(std::memory_order_relaxed); }
+
+/// Limits kernels to n threads (at least 1). Results are bitwise the same for every n.
+inline void set_num_threads(int n) { cpu::thread_limit().store(n < 1 ? 1 : n, std::memory_order_relaxed); }
+
+namespace cpu {
+
+/// body(i) for every i in [0, count), on up to num_threads() threads, in any order; returns when all are done.
+/// Inline, in order, when there is one task or one thread. May be nested.
+template <class Body> void parallel_for(extent count, const Body& body) {
+  const extent threads = count < num_threads() ? count : num_threads();
+  if (threads <= 1) {
+    for (extent i = 0; i < count; ++i) body(i);
+    return;
+  }
+  std::atomic<extent> next{0};
+  const auto worker = [&](extent) {
+    for (extent i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
+  };
+  tbb::parallel_for(extent(0), threads, worker, tbb::simple_partitioner{});
+}
+
+}  // namespace cpu
+}  // namespace cotangent

@@ -1,0 +1,13 @@
+#pragma once
+/// The three array families: `array` owns, `view` points, `var` is a traced value.
+/// None is constrained on its element, so that each matches `template <class, extent...> class Family`.
+
+#include <cotangent/core/extents.hpp>
+
+namespace cotangent {
+
+template <class T, extent... Extents> class array;
+template <class T, extent... Extents> class view;
+template <class T, extent... Extents> struct var;
+
+}  // namespace cotangent

@@ -1,0 +1,224 @@
+#pragma once
+/// Where an array's elements live: inline up to 1 KiB, otherwise in a heap block. Freed blocks stay in a
+/// small cache per thread, so a loop that makes and drops arrays allocates nothing after its first turn.
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include <cotangent/core/layout.hpp>
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define COTANGENT_ASAN
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define COTANGENT_ASAN
+#endif
+#ifdef COTANGENT_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace cotangent {
+
+/// Asks for storage that is not zeroed: `array<float, dyn>(uninitialized, shape)`.
+struct uninitialized_t {};
+inline constexpr uninitialized_t uninitialized{};
+
+inline constexpr std::size_t storage_alignment = 64, huge_page = std::size_t(2) << 20;
+
+/// Freed blocks of one thread, oldest first. A block is reused only for the same (rounded) size.
+/// Trivially destructible, so it can be used by arrays that outlive it; `block_cache_owner` empties it.
+struct block_cache {
+  static constexpr int max_blocks = 64;
+  static constexpr std::size_t max_bytes = std::size_t(256) << 20;
+  struct block {
+    void* start;
+    std::size_t bytes;
+  };
+  block blocks[max_blocks];
+  int count;
+  std::size_t bytes;
+  bool closed;
+
+  static std::align_val_t alignment(std::size_t n) { return std::align_val_t(n >= huge_page ? huge_page : storage_alignment); }
+
+  static void* allocate(std::size_t n) {
+    void* p = ::operator new(n, alignment(n));
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (n >= huge_page) (void)::madvise(p, n / huge_page * huge_page, MADV_HUGEPAGE);
+#endif
+    return p;
+  }
+  static void free(block b) {
+#ifdef COTANGENT_ASAN
+    __asan_unpoison_memory_region(b.start, b.bytes);
+#endif
+    ::operator delete(b.start, alignment(b.bytes));
+  }
+
+  block remove(int i) {
+    const block b = blocks[i];
+    for (--count; i < count; ++i) blocks[i] = blocks[i + 1];
+    bytes -= b.bytes;
+    return b;
+  }
+  void clear() {
+    while (count) free(remove(count - 1));
+  }
+};
+
+inline constinit thread_local block_cache this_thread_blocks{};
+
+struct block_cache_owner {
+  ~block_cache_owner() {
+    this_thread_blocks.clear();
+    this_thread_blocks.closed = true;
+  }
+};
+
+constexpr std::size_t rounded_block(std::size_t bytes) { return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment; }
+
+/// A block of at least `bytes` bytes, aligned to 64 bytes (from 2 MiB on, to a huge page). Not zeroed.
+inline void* acquire_block(std::size_t bytes) {
+  bytes = rounded_block(bytes);
+  block_cache& cache = this_thread_blocks;
+  for (int i = cache.count; i-- > 0;)
+    if (cache.blocks[i].bytes == bytes) {
+      void* p = cache.remove(i).start;
+#ifdef COTANGENT_ASAN
+      __asan_unpoison_memory_region(p, bytes);
+#endif
+      return p;
+    }
+  return block_cache::allocate(bytes);
+}
+
+/// Gives back what `acquire_block(bytes)` returned, on any thread.
+inline void release_block(void* p, std::size_t bytes) noexcept {
+  static thread_local block_cache_owner owner;
+  (void)owner;
+  bytes = rounded_block(bytes);
+  block_cache& cache = this_thread_blocks;
+  if (cache.closed || bytes > block_cache::max_bytes) return block_cache::free({p, bytes});
+  while (cache.count == block_cache::max_blocks || cache.bytes + bytes > block_cache::max_bytes) block_cache::free(cache.remove(0));
+#ifdef COTANGENT_ASAN
+  __asan_poison_memory_region(p, bytes);
+#endif
+  cache.blocks[cache.count++] = {p, bytes};
+  cache.bytes += bytes;
+}
+
+/// Frees the blocks that this thread keeps for reuse.
+inline void clear_block_cache() { this_thread_blocks.clear(); }
+
+inline constexpr std::size_t max_inline_bytes = 1024;
+
+/// Elements inside the object: trivially copyable, usable in constant expressions.
+template <class T, extent... Extents> class inline_storage : public layout<Extents...> {
+  static constexpr std::size_t capacity = (std::size_t(1) * ... * std::size_t(Extents)) + ((0 + ... + int(Extents == 0)) > 0);
+  alignas(sizeof...(Extents) == 0 ? alignof(T) : storage_alignment) T values[capacity];
+
+ public:
+  constexpr inline_storage() : values{} {}
+  constexpr inline_storage(uninitialized_t, const layout<Extents...>&) {
+    if (std::is_constant_evaluated())
+      for (T& x : values) x = T();
+  }
+  constexpr T* data() { return values; }
+  constexpr const T* data() const { return values; }
+  /// Whether there are elements to read: not in a moved-from or empty array on the heap.
+  static constexpr bool stored() { return true; }
+};
+
+/// Elements in a block of their own. A moved-from object has no block and its run-time extents are 0.
+template <class T, extent... Extents> class heap_storage : public layout<Extents...> {
+  T* block = nullptr;
+
+  constexpr void allocate() {
+    const std::ptrdiff_t n = this->size();
+    if (n == 0) return;
+    if (std::is_constant_evaluated()) block = new T[std::size_t(n)]();
+    else block = static_cast<T*>(acquire_block(std::size_t(n) * sizeof(T)));
+  }
+  constexpr void release() noexcept {
+    if (!block) return;
+    if (std::is_constant_evaluated()) delete[] block;
+    else release_block(block, std::size_t(this->size()) * sizeof(T));
+    block = nullptr;
+  }
+  constexpr void zero() {
+    if (std::is_constant_evaluated() || !block) return;
+    std::memset(static_cast<void*>(block), 0, std::size_t(this->size()) * sizeof(T));
+  }
+  constexpr void copy_elements(const T* from) {
+    const std::ptrdiff_t n = block ? this->size() : 0;
+    if (std::is_constant_evaluated())
+      for (std::ptrdiff_t i = 0; i < n; ++i) block[i] = from[i];
+    else if (n) std::memcpy(static_cast<void*>(block), from, std::size_t(n) * sizeof(T));
+  }
+  constexpr layout<Extents...>& extents_part() { return *this; }
+  constexpr const layout<Extents...>& extents_part() const { return *this; }
+
+ public:
+  constexpr heap_storage() {
+    allocate();
+    zero();
+  }
+  constexpr explicit heap_storage(const layout<Extents...>& l) : layout<Extents...>(l) {
+    allocate();
+    zero();
+  }
+  constexpr heap_storage(uninitialized_t, const layout<Extents...>& l) : layout<Extents...>(l) { allocate(); }
+
+  constexpr heap_storage(const heap_storage& o) : layout<Extents...>(o.extents_part()) {
+    if (!o.block) return;
+    allocate();
+    copy_elements(o.block);
+  }
+  constexpr heap_storage(heap_storage&& o) noexcept : layout<Extents...>(o.extents_part()), block(o.block) {
+    o.block = nullptr;
+    o.extents_part() = layout<Extents...>();
+  }
+  constexpr heap_storage& operator=(const heap_storage& o) {
+    if (this == &o) return *this;
+    if (!block || !o.block || this->size() != o.size()) return *this = heap_storage(o);
+    extents_part() = o.extents_part();
+    copy_elements(o.block);
+    return *this;
+  }
+  constexpr heap_storage& operator=(heap_storage&& o) noexcept {
+    if (this == &o) return *this;
+    release();
+    extents_part() = o.extents_part();
+    block = o.block;
+    o.block = nullptr;
+    o.extents_part() = layout<Extents...>();
+    return *this;
+  }
+  constexpr ~heap_storage() { release(); }
+
+  constexpr T* data() { return block; }
+  constexpr const T* data() const { return block; }
+  constexpr bool stored() const { return block != nullptr; }
+};
+
+template <class T, extent... Extents> constexpr bool fits_inline() {
+  if constexpr ((false || ... || (Extents == dyn))) return false;
+  else {
+    std::size_t n = sizeof(T);
+    const bool none = (false || ... || (Extents == 0));
+    const bool small = (true && ... && (n = n * std::size_t(Extents), n <= max_inline_bytes));
+    return none || small;
+  }
+}
+
+template <class T, extent... Extents>
+using storage_for = std::conditional_t<fits_inline<T, Extents...>(), inline_storage<T, Extents...>, heap_storage<T, Extents...>>;
+
+}  // namespace cotangent

@@ -1,0 +1,320 @@
+#pragma once
+/// Building graphs: values, the rule table of a primitive, and the hash-consing builder.
+
+#include <bit>
+#include <string_view>
+#include <vector>
+
+#include <cotangent/graph/graph.hpp>
+
+namespace cotangent {
+
+struct builder;
+
+/// A node of the graph under construction; the untyped form of `var`. The null value is a structural zero.
+struct value {
+  builder* b = nullptr;
+  int id = -1;
+
+  constexpr explicit operator bool() const { return b != nullptr; }
+  constexpr bool operator==(const value&) const = default;
+  constexpr const node& get() const;
+  constexpr shape dims() const { return get().dims; }  // a copy: nodes move when the graph grows
+  constexpr dtype type() const { return get().type; }
+  constexpr int rank() const { return get().dims.rank; }
+};
+
+/// One application of a primitive, as its rules see it.
+struct call {
+  builder* b = nullptr;
+  const primitive* op = nullptr;
+  const value* operands = nullptr;
+  int count = 0;
+  const extent* attributes = nullptr;
+  int attribute_count = 0;
+  std::uint64_t bits = 0;
+  dtype type = dtype::float32;  // of the result; for `infer`, what the caller asked for
+  shape dims;                   // of the result; set by `infer`
+  value result;                 // null while inferring and simplifying
+
+  constexpr value operator[](int k) const { return operands[k]; }
+  constexpr extent attribute(int k) const { return attributes[k]; }
+  /// Attributes [first, first + count) as a list.
+  constexpr shape list(int first, int n) const {
+    shape s;
+    for (int i = 0; i < n; ++i) s.push_back(attributes[first + i]);
+    return s;
+  }
+};
+
+/// How a buffer is read: element offset + sum of index * stride, per dimension.
+struct buffer_access {
+  extent offset = 0;
+  shape strides;
+};
+
+/// How passes treat a primitive.
+enum class role : unsigned char {
+  source,     // no operands: a constant, an iota
+  pointwise,  // one lane program per element
+  view,       // the operand read in another order: costs nothing inside a kernel
+  reduction,  // combines elements along axes
+  gather,     // reads operand 0 at computed places
+  opaque,     // runs by itself on whole buffers
+  call        // has a body: rules decide what it means
+};
+
+/// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
+struct rule_set {
+  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false;
+};
+
+/// The rules of a primitive. A pass that needs a missing one says so by name.
+struct primitive {
+  std::string_view name;
+  std::uint64_t id = 0;
+  role kind = role::opaque;
+  rule_set has;
+  double flops = 0;                                             // per element of the result (reductions: of the operand)
+  void (*infer)(call&) = nullptr;                               // sets type and dims, or fails
+  value (*simplify)(const call&) = nullptr;                     // an equal, simpler value, or null
+  value (*jvp)(const call&, const value* tangents) = nullptr;   // the result's tangent; null tangents are zeros
+  value (*vjp)(const call&, int k, value g) = nullptr;          // the cotangent of operand k; null is zero
+  value (*batch)(const call&, const bool* batched, extent size) = nullptr;  // batch axes are at the front
+  bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
+  bool bilinear = false;                                        // linear in each operand, but not in both together
+  buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
+};
+
+constexpr std::uint64_t hash_of(std::string_view s) {
+  std::uint64_t h = 1469598103934665603ull;  // FNV-1a
+  for (char c : s) h = (h ^ std::uint64_t(static_cast<unsigned char>(c))) * 1099511628211ull;
+  return h;
+}
+
+/// A type as a value.
+template <class T> struct type_is {
+  using type = T;
+};
+
+#pragma GCC diagnostic push
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wnon-template-friend"
+#endif
+/// From a primitive's id back to its struct: lowering needs the type. Declared here, defined by `registration`.
+template <std::uint64_t Id> struct primitive_key {
+  friend constexpr auto registered(primitive_key);
+};
+template <class P> struct registration {
+  static constexpr std::uint64_t id = hash_of(P::name);
+  friend constexpr auto registered(primitive_key<id>) { return type_is<P>{}; }
+};
+#pragma GCC diagnostic pop
+
+template <class P> constexpr primitive table_of() {
+  primitive t;
+  t.name = P::name;
+  t.id = registration<P>::id;
+  t.kind = P::kind;
+  if constexpr (requires { P::flops; }) t.flops = P::flops;
+  if constexpr (requires { P::bilinear; }) t.bilinear = P::bilinear;
+  t.infer = &P::infer;
+  if constexpr (requires { &P::simplify; }) t.simplify = &P::simplify, t.has.simplify = true;
+  if constexpr (requires { &P::jvp; }) t.jvp = &P::jvp, t.has.jvp = true;
+  if constexpr (requires { &P::vjp; }) t.vjp = &P::vjp, t.has.vjp = true;
+  if constexpr (requires { &P::batch; }) t.batch = &P::batch, t.has.batch = true;
+  if constexpr (requires { &P::linear; }) t.linear = &P::linear, t.has.linear = true;
+  if constexpr (requires { &P::view; }) t.view = &P::view;
+  return t;
+}
+
+/// The table of primitive P.
+template <class P> inline constexpr primitive primitive_of = table_of<P>();
+
+/// The struct of the primitive with this id.
+template <std::uint64_t Id> using primitive_with_id = typename decltype(registered(primitive_key<Id>{}))::type;
+
+/// Appends nodes to a graph; an operation that is there already is not appended again.
+struct builder {
+  graph g;
+  symbol_table symbols;
+  int level = 0;                 // nesting of traces: an inner trace captures values of outer ones
+  std::vector<value> captured;   // values of outer builders, in the order of the inputs that stand for them
+  std::vector<int> captured_inputs;
+  bool simplifying = false;      // ask the primitives' simplify rules
+
+  constexpr builder() { table.assign(256, -1); }
+  constexpr builder(const builder&) = delete;
+  constexpr builder& operator=(const builder&) = delete;
+
+  /// Records the first error. What is built afterwards does not matter.
+  constexpr void fail(const message& m) {
+    if (g.error.empty()) g.error = m;
+  }
+  constexpr bool failed() const { return !g.error.empty(); }
+
+  constexpr value input(dtype type, const shape& dims) {
+    node n;
+    n.type = type, n.dims = dims, n.bits = g.inputs.size();
+    g.nodes.push_back(n);
+    g.inputs.push_back(g.size() - 1);
+    return {this, g.size() - 1};
+  }
+
+  /// A new symbol for axis `axis` of the next input.
+  constexpr extent input_extent(int axis) { return symbols.add({symbol::input, extent(g.inputs.size()), axis}); }
+
+  /// `v` as a value of this builder: a value of an outer trace becomes an extra input.
+  constexpr value adopt(value v) {
+    if (v.b == this) return v;
+    for (std::size_t i = 0; i < captured.size(); ++i)
+      if (captured[i] == v) return {this, captured_inputs[i]};
+    shape dims = v.dims();
+    for (int i = 0; i < dims.rank; ++i)
+      if (is_symbol(dims[i])) dims[i] = input_extent(i);
+    const value in = input(v.type(), dims);
+    captured.push_back(v);
+    captured_inputs.push_back(in.id);
+    return in;
+  }
+
+  constexpr value emit(call c) {
+    c.b = this;
+    for (int i = 0; i < c.count; ++i)
+      if (!c.operands[i].b) fail(message{} << c.op->name << ": an operand is not a traced value");
+    if (failed()) return dead();
+    c.dims = {};
+    c.op->infer(c);
+    if (failed()) return dead();
+    if (simplifying && c.op->has.simplify)
+      if (value simpler = c.op->simplify(c)) return simpler;
+    return {this, append(c)};
+  }
+
+  /// Keeps the body of a call; its number goes into the call's attributes.
+  constexpr extent add_subgraph(graph body) {
+    g.subgraphs.push_back(std::move(body));
+    return extent(g.subgraphs.size()) - 1;
+  }
+
+  /// The value that stands for what could not be built.
+  constexpr value dead() {
+    if (dead_node < 0) g.nodes.push_back(node{}), dead_node = g.size() - 1;
+    return {this, dead_node};
+  }
+
+  /// The finished graph. Shapes and attributes name representatives of the symbols.
+  constexpr graph finish() {
+    for (node& n : g.nodes)
+      for (int i = 0; i < n.dims.rank; ++i) n.dims[i] = symbols.resolve(n.dims[i]);
+    for (extent& a : g.attributes) a = symbols.resolve(a);
+    for (symbol& s : symbols.symbols)
+      if (s.what != symbol::input) s.a = symbols.resolve(s.a), s.b = symbols.resolve(s.b);
+    g.symbols = symbols.symbols;
+    g.equalities = symbols.equalities;
+    return std::move(g);
+  }
+
+  /// Starts from the symbols of `from`, so that its extents mean the same here.
+  constexpr void take_symbols(const graph& from) {
+    for (symbol s : from.symbols) {
+      symbols.symbols.push_back(s);
+      symbols.merged_into.push_back(symbol_base + extent(symbols.symbols.size()) - 1);
+    }
+    symbols.equalities = from.equalities;
+  }
+
+ private:
+  std::vector<int> table;
+  int dead_node = -1;
+
+  static constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
+    h = (h ^ x) * 1099511628211ull;
+    return h ^ (h >> 29);
+  }
+  static constexpr std::uint64_t hash(const call& c) {
+    std::uint64_t h = mix(c.op->id, c.bits + std::uint64_t(c.type));
+    for (int i = 0; i < c.count; ++i) h = mix(h, std::uint64_t(c.operands[i].id));
+    for (int i = 0; i < c.attribute_count; ++i) h = mix(h, std::uint64_t(c.attributes[i]));
+    return h;
+  }
+  constexpr std::uint64_t hash(int n) const {
+    const node& x = g[n];
+    std::uint64_t h = mix(x.op_id, x.bits + std::uint64_t(x.type));
+    for (int i = 0; i < x.operand_count; ++i) h = mix(h, std::uint64_t(g.operand(n, i)));
+    for (int i = 0; i < x.attribute_count; ++i) h = mix(h, std::uint64_t(g.attribute(n, i)));
+    return h;
+  }
+  constexpr bool same(int n, const call& c) const {
+    const node& x = g[n];
+    if (x.op_id != c.op->id || x.bits != c.bits || x.type != c.type || x.operand_count != c.count ||
+        x.attribute_count != c.attribute_count)
+      return false;
+    for (int i = 0; i < c.count; ++i)
+      if (g.operand(n, i) != c.operands[i].id) return false;
+    for (int i = 0; i < c.attribute_count; ++i)
+      if (g.attribute(n, i) != c.attributes[i]) return false;
+    return true;
+  }
+
+  constexpr int append(const call& c) {
+    std::size_t mask = table.size() - 1, at = hash(c) & mask;
+    while (table[at] >= 0) {
+      if (same(table[at], c)) return table[at];
+      at = (at + 1) & mask;
+    }
+    node n;
+    n.op = c.op, n.op_id = c.op->id, n.type = c.type, n.dims = c.dims, n.bits = c.bits;
+    n.operands = int(g.operands.size()), n.operand_count = c.count;
+    n.attributes = int(g.attributes.size()), n.attribute_count = c.attribute_count;
+    for (int i = 0; i < c.count; ++i) g.operands.push_back(c.operands[i].id);
+    for (int i = 0; i < c.attribute_count; ++i) g.attributes.push_back(c.attributes[i]);
+    g.nodes.push_back(n);
+    table[at] = g.size() - 1;
+    if (g.nodes.size() * 2 > table.size()) grow();
+    return g.size() - 1;
+  }
+
+  constexpr void grow() {
+    table.assign(table.size() * 4, -1);
+    const std::size_t mask = table.size() - 1;
+    for (int i = 0; i < g.size(); ++i) {
+      if (g[i].is_input()) continue;
+      std::size_t at = hash(i) & mask;
+      while (table[at] >= 0) at = (at + 1) & mask;
+      table[at] = i;
+    }
+  }
+};
+
+constexpr const node& value::get() const { return b->g.nodes[std::size_t(id)]; }
+
+/// Applies primitive P. Values of an outer trace are captured by the innermost one.
+template <class P, std::size_t N>
+constexpr value emit(const value (&operands)[N], const extent* attributes = nullptr, int attribute_count = 0,
+                     dtype type = dtype::float32) {
+  value adopted[N];
+  builder* b = operands[0].b;
+  for (const value& v : operands)
+    if (v.b && v.b->level > b->level) b = v.b;
+  for (std::size_t i = 0; i < N; ++i) adopted[i] = operands[i].b ? b->adopt(operands[i]) : operands[i];
+  call c;
+  c.op = &primitive_of<P>, c.operands = adopted, c.count = int(N), c.type = type;
+  c.attributes = attributes, c.attribute_count = attribute_count;
+  return b->emit(c);
+}
+
+/// Applies primitive P with the attributes of a list.
+template <class P, std::size_t N>
+constexpr value emit(const value (&operands)[N], const shape& attributes, dtype type = dtype::float32) {
+  return emit<P>(operands, attributes.dims, attributes.rank, type);
+}
+
+/// The same operation on other operands.
+constexpr value emit_again(const call& c, const value* operands) {
+  call d = c;
+  d.operands = operands;
+  return c.b->emit(d);
+}
+
+}  // namespace cotangent

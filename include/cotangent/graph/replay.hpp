@@ -1,0 +1,82 @@
+#pragma once
+/// Reading a graph node by node into a builder: what every pass from graph to graph does.
+
+#include <cotangent/graph/builder.hpp>
+
+namespace cotangent {
+
+/// One flag per node or input. (std::vector<bool> is not usable in constant evaluation everywhere.)
+using flag_list = std::vector<char>;
+
+/// Walks `from` and keeps, for each of its nodes, the value that stands for it in the builder.
+struct replay {
+  const graph& from;
+  builder& to;
+  std::vector<value> map;       // per node of `from`
+  std::vector<extent> symbols;  // per symbol of `from`; empty: they mean the same in both
+
+  constexpr replay(const graph& g, builder& b) : from(g), to(b) { map.assign(g.nodes.size(), value{}); }
+
+  constexpr extent translate(extent e) const { return symbols.empty() || !is_symbol(e) ? e : symbols[std::size_t(e - symbol_base)]; }
+
+  /// Node n as an application to the values that stand for its operands. The lists live until the next `at`.
+  constexpr call at(int n) {
+    const node& x = from[n];
+    operands.clear();
+    for (int k = 0; k < x.operand_count; ++k) operands.push_back(map[std::size_t(from.operand(n, k))]);
+    call c;
+    c.b = &to, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims;
+    c.operands = operands.data(), c.count = x.operand_count;
+    c.attributes = from.attributes.data() + x.attributes, c.attribute_count = x.attribute_count;
+    if (!symbols.empty() || x.op->kind == role::call) {
+      attributes.clear();
+      for (int k = 0; k < x.attribute_count; ++k) attributes.push_back(translate(c.attributes[k]));
+      if (x.op->kind == role::call)  // attribute 0 counts the bodies, whose numbers follow
+        for (extent k = 1; k <= attributes[0]; ++k)
+          attributes[std::size_t(k)] = to.add_subgraph(from.subgraphs[std::size_t(attributes[std::size_t(k)])]);
+      c.attributes = attributes.data();
+    }
+    return c;
+  }
+
+  /// Emits node n in the builder, unless it is an input.
+  constexpr void copy(int n) {
+    if (from[n].is_input()) return;
+    call c = at(n);
+    map[std::size_t(n)] = to.emit(c);
+  }
+
+ private:
+  std::vector<value> operands;
+  std::vector<extent> attributes;
+};
+
+/// Appends `g` to the builder with these inputs. Extents of the inputs that g relies on are unified.
+constexpr std::vector<value> inline_graph(builder& b, const graph& g, const std::vector<value>& inputs) {
+  std::vector<value> outputs;
+  if (!g.error.empty()) b.fail(g.error);
+  replay r(g, b);
+  for (const symbol& s : g.symbols) {
+    if (s.what == symbol::input) r.symbols.push_back(inputs[std::size_t(s.a)].dims()[int(s.b)]);
+    else r.symbols.push_back(b.symbols.combine(s.what, r.translate(s.a), r.translate(s.b)));
+  }
+  for (const equality& e : g.equalities)
+    if (!b.symbols.unify(r.translate(e.a), r.translate(e.b))) b.fail(message{} << "call: extents " << e.a << " and " << e.b << " of the arguments differ");
+  for (std::size_t i = 0; i < g.inputs.size(); ++i) {
+    const shape want = g[g.inputs[i]].dims, have = inputs[i].dims();
+    for (int k = 0; k < want.rank; ++k)
+      if (!b.symbols.unify(r.translate(want[k]), have[k])) b.fail(message{} << "call: an argument has shape " << have << " where " << want << " is needed");
+    r.map[std::size_t(g.inputs[i])] = inputs[i];
+  }
+  for (int n = 0; n < g.size(); ++n) r.copy(n);
+  for (int o : g.outputs) outputs.push_back(r.map[std::size_t(o)]);
+  return outputs;
+}
+
+/// A builder that continues from the inputs and symbols of `g`.
+constexpr void copy_inputs(replay& r) {
+  r.to.take_symbols(r.from);
+  for (int i : r.from.inputs) r.map[std::size_t(i)] = r.to.input(r.from[i].type, r.from[i].dims);
+}
+
+}  // namespace cotangent

@@ -1,0 +1,93 @@
+#pragma once
+/// Run-time extents inside a graph: symbols, their arithmetic, and the equalities a program relies on.
+
+#include <vector>
+
+#include <cotangent/core/extents.hpp>
+
+namespace cotangent {
+
+/// A run-time extent: an extent of an input, or arithmetic on other extents.
+struct symbol {
+  enum kind : unsigned char { input, sum, difference, product, quotient, greater };
+  kind what = input;
+  extent a = 0;  // input: the number of the input; otherwise the first operand
+  extent b = 0;  // input: its axis; otherwise the second operand
+  constexpr bool operator==(const symbol&) const = default;
+};
+
+/// Two extents that must be equal when the program runs.
+struct equality {
+  extent a = 0, b = 0;
+};
+
+/// The value of `s`, given the values of its operands.
+constexpr extent evaluate(symbol::kind k, extent a, extent b) {
+  switch (k) {
+    case symbol::sum: return a + b;
+    case symbol::difference: return a - b;
+    case symbol::product: return a * b;
+    case symbol::quotient: return b == 0 ? 0 : a / b;
+    case symbol::greater: return a > b ? a : b;
+    default: return 0;
+  }
+}
+
+/// The symbols of one graph. Equal expressions are one symbol; symbols found to be equal become one.
+struct symbol_table {
+  std::vector<symbol> symbols;
+  std::vector<extent> merged_into;  // per symbol: the extent it was found equal to, or itself
+  std::vector<equality> equalities;
+
+  constexpr extent add(symbol s) {
+    for (std::size_t i = 0; i < symbols.size(); ++i)
+      if (symbols[i] == s) return resolve(symbol_base + extent(i));
+    symbols.push_back(s);
+    merged_into.push_back(symbol_base + extent(symbols.size()) - 1);
+    return merged_into.back();
+  }
+
+  /// The representative of an extent after all equalities found so far.
+  constexpr extent resolve(extent e) const {
+    while (is_symbol(e) && merged_into[std::size_t(e - symbol_base)] != e) e = merged_into[std::size_t(e - symbol_base)];
+    return e;
+  }
+
+  constexpr extent combine(symbol::kind k, extent a, extent b) {
+    a = resolve(a), b = resolve(b);
+    if (!is_symbol(a) && !is_symbol(b)) return evaluate(k, a, b);
+    if (k == symbol::product && (a == 0 || b == 0)) return 0;
+    if (k == symbol::product && a == 1) return b;
+    if ((k == symbol::product || k == symbol::quotient) && b == 1) return a;
+    if ((k == symbol::sum || k == symbol::difference) && b == 0) return a;
+    if (k == symbol::sum && a == 0) return b;
+    if (k == symbol::difference && a == b) return 0;
+    if (k == symbol::quotient && a == b) return 1;
+    if (k == symbol::quotient && is_symbol(a)) {  // (p * b) / b
+      const symbol s = symbols[std::size_t(a - symbol_base)];
+      if (s.what == symbol::product && resolve(s.b) == b) return resolve(s.a);
+      if (s.what == symbol::product && resolve(s.a) == b) return resolve(s.b);
+    }
+    if ((k == symbol::product || k == symbol::sum) && a < b) {  // commutative: one order
+      const extent t = a;
+      a = b, b = t;
+    }
+    return add({k, a, b});
+  }
+
+  /// Whether a and b can be equal; if only the run can tell, the equality is recorded.
+  constexpr bool unify(extent a, extent b) {
+    a = resolve(a), b = resolve(b);
+    if (a == b) return true;
+    if (!is_symbol(a) && !is_symbol(b)) return false;
+    equalities.push_back({a, b});
+    if (!is_symbol(a) || (is_symbol(b) && a < b)) {  // keep the number, or else the older symbol
+      const extent t = a;
+      a = b, b = t;
+    }
+    merged_into[std::size_t(a - symbol_base)] = b;
+    return true;
+  }
+};
+
+}  // namespace cotangent

@@ -1,0 +1,98 @@
+#pragma once
+/// dot_general: sums of products over contracted axes, with batch axes. Everything from dot to einsum is this.
+
+#include <cotangent/primitives/reductions.hpp>
+
+namespace cotangent {
+
+/// Which axes of lhs and rhs are batch axes and which are contracted. Result axes: batch, free lhs, free rhs.
+struct dot_dimensions {
+  shape lhs_batch, rhs_batch, lhs_contracted, rhs_contracted;
+  constexpr shape lhs_free(int rank) const { return complement(join(lhs_batch, lhs_contracted), rank); }
+  constexpr shape rhs_free(int rank) const { return complement(join(rhs_batch, rhs_contracted), rank); }
+};
+
+constexpr value dot_general(value lhs, value rhs, const dot_dimensions& d);
+
+/// Attributes: number of batch axes, number of contracted axes, then the four lists of dot_dimensions.
+struct dot_general_p {
+  static constexpr std::string_view name = "dot_general";
+  static constexpr bool bilinear = true;
+  static constexpr role kind = role::opaque;
+  static constexpr dot_dimensions dimensions(const call& c) {
+    const int nb = int(c.attribute(0)), nc = int(c.attribute(1));
+    return {c.list(2, nb), c.list(2 + nb, nb), c.list(2 + 2 * nb, nc), c.list(2 + 2 * nb + nc, nc)};
+  }
+  static constexpr void infer(call& c) {
+    infer_same_dtype(c);
+    const dot_dimensions d = dimensions(c);
+    const shape &l = c[0].dims(), &r = c[1].dims();
+    for (int i = 0; i < d.lhs_contracted.rank; ++i)
+      if (!c.b->symbols.unify(l[int(d.lhs_contracted[i])], r[int(d.rhs_contracted[i])]))
+        return c.b->fail(message{} << "dot_general: contracted axes " << d.lhs_contracted[i] << " and " << d.rhs_contracted[i]
+                                   << " of " << l << " and " << r << " differ");
+    for (int i = 0; i < d.lhs_batch.rank; ++i) {
+      if (!c.b->symbols.unify(l[int(d.lhs_batch[i])], r[int(d.rhs_batch[i])]))
+        return c.b->fail(message{} << "dot_general: batch axes of " << l << " and " << r << " differ");
+      c.dims.push_back(l[int(d.lhs_batch[i])]);
+    }
+    for (extent i : d.lhs_free(l.rank)) c.dims.push_back(l[int(i)]);
+    for (extent i : d.rhs_free(r.rank)) c.dims.push_back(r[int(i)]);
+  }
+  static constexpr bool linear(const call&, int) { return true; }
+  static constexpr value jvp(const call& c, const value* t) {
+    const dot_dimensions d = dimensions(c);
+    const value left = t[0] ? dot_general(t[0], c[1], d) : value{}, right = t[1] ? dot_general(c[0], t[1], d) : value{};
+    return left && right ? left + right : left ? left : right;
+  }
+  static constexpr value vjp(const call& c, int k, value g) {
+    const dot_dimensions d = dimensions(c);
+    const int nb = d.lhs_batch.rank, free_l = d.lhs_free(c[0].rank()).rank, free_r = d.rhs_free(c[1].rank()).rank;
+    const bool left = k == 0;
+    const shape& batch = left ? d.lhs_batch : d.rhs_batch;
+    const shape& contracted = left ? d.lhs_contracted : d.rhs_contracted;
+    const shape& other_batch = left ? d.rhs_batch : d.lhs_batch;
+    const shape& other_contracted = left ? d.rhs_contracted : d.lhs_contracted;
+    const value other = c[1 - k];
+    const shape free = left ? d.lhs_free(c[0].rank()) : d.rhs_free(c[1].rank());
+    const shape other_free = left ? d.rhs_free(c[1].rank()) : d.lhs_free(c[0].rank());
+    // Contract the cotangent with the other operand over that operand's free axes: batch, own free, contracted (in
+    // the order of the other operand's axes) remain.
+    dot_dimensions e{axes_from(0, nb), other_batch, axes_from(left ? nb + free_l : nb, left ? free_r : free_l), other_free};
+    const value r = dot_general(g, other, e);
+    shape order;  // order[i]: which axis of the operand result axis i is
+    for (extent i : batch) order.push_back(i);
+    for (extent i : free) order.push_back(i);
+    for (int axis = 0; axis < other.rank(); ++axis)
+      for (int i = 0; i < other_contracted.rank; ++i)
+        if (other_contracted[i] == axis) order.push_back(contracted[i]);
+    shape inverse = filled(order.rank, 0);
+    for (int i = 0; i < order.rank; ++i) inverse[int(order[i])] = i;
+    return transpose(r, inverse);
+  }
+  static constexpr value batch(const call& c, const bool* batched, extent) {
+    dot_dimensions d = dimensions(c);
+    const int nb = d.lhs_batch.rank;
+    if (batched[0]) d.lhs_batch = shifted(d.lhs_batch), d.lhs_contracted = shifted(d.lhs_contracted);
+    if (batched[1]) d.rhs_batch = shifted(d.rhs_batch), d.rhs_contracted = shifted(d.rhs_contracted);
+    if (batched[0] && batched[1]) {
+      d.lhs_batch = insert(d.lhs_batch, 0, 0), d.rhs_batch = insert(d.rhs_batch, 0, 0);
+      return dot_general(c[0], c[1], d);
+    }
+    const value r = dot_general(c[0], c[1], d);
+    const int at = batched[0] ? nb : nb + d.lhs_free(c[0].rank()).rank;
+    return transpose(r, insert(erase(axes_from(0, r.rank()), at), 0, at));
+  }
+};
+
+constexpr value dot_general(value lhs, value rhs, const dot_dimensions& d) {
+  return emit<dot_general_p>({lhs, rhs}, attribute_list{}
+                                             .push(d.lhs_batch.rank)
+                                             .push(d.lhs_contracted.rank)
+                                             .push(d.lhs_batch)
+                                             .push(d.rhs_batch)
+                                             .push(d.lhs_contracted)
+                                             .push(d.rhs_contracted));
+}
+
+}  // namespace cotangent

@@ -1,0 +1,207 @@
+#pragma once
+/// Reading and writing at computed places: gather, scatter, scatter_add.
+///
+/// One form serves dynamic slices, take, take_along_axis and indexed updates. The index operands have the shape of
+/// the result (of the updates, for a scatter). Along axis a of the operand, the place for point i is
+/// i[dimension(a)] + index_(operand(a))[i]; either part may be absent.
+
+#include <cotangent/primitives/contraction.hpp>
+
+namespace cotangent {
+
+/// How one axis of the indexed operand is addressed: -1 stands for absent.
+struct axis_address {
+  int dimension = -1;  // of the result or the updates
+  int index = -1;      // number of an index operand
+};
+
+struct addressing {
+  axis_address axes[max_rank];
+  int rank = 0;
+  constexpr void push(axis_address a) { axes[rank++] = a; }
+  constexpr attribute_list& append_to(attribute_list& l) const {
+    for (int i = 0; i < rank; ++i) l.push(axes[i].dimension).push(axes[i].index);
+    return l;
+  }
+  /// With every dimension one further, behind a batch axis; `own` adds the batch axis to the operand too.
+  constexpr addressing batched(bool own) const {
+    addressing r;
+    if (own) r.push({0, -1});
+    for (int i = 0; i < rank; ++i) r.push({axes[i].dimension < 0 ? -1 : axes[i].dimension + 1, axes[i].index});
+    return r;
+  }
+};
+
+/// The address pairs, which are the attributes from `first` on.
+constexpr addressing address_from(const call& c, int first) {
+  addressing a;
+  for (int i = first; i < c.attribute_count; i += 2) a.push({int(c.attribute(i)), int(c.attribute(i + 1))});
+  return a;
+}
+
+constexpr value gather(value x, const std::vector<value>& indices, const shape& dims, const addressing& a);
+template <class P> constexpr value scatter_with(value x, value updates, const std::vector<value>& indices, const addressing& a, bool unique);
+
+constexpr std::vector<value> index_operands(const call& c, int first) {
+  std::vector<value> v;
+  for (int k = first; k < c.count; ++k) v.push_back(c[k]);
+  return v;
+}
+constexpr std::vector<value> batched_indices(const call& c, const bool* batched, extent size, int first) {
+  std::vector<value> v;
+  for (int k = first; k < c.count; ++k) v.push_back(batched_operand(c[k], batched[k], size));
+  return v;
+}
+constexpr void check_indices(call& c, const shape& dims, int first) {
+  for (int k = first; k < c.count; ++k) {
+    if (c[k].type() != dtype::int32 && c[k].type() != dtype::int64)
+      return c.b->fail(message{} << c.op->name << ": an index must be int32 or int64, got " << c[k].type() << c[k].dims());
+    bool equal = c[k].rank() == dims.rank;
+    for (int i = 0; equal && i < dims.rank; ++i) equal = c.b->symbols.unify(c[k].dims()[i], dims[i]);
+    if (!equal) return c.b->fail(message{} << c.op->name << ": index shape " << c[k].dims() << " is not " << dims);
+  }
+}
+
+/// Elements of operand 0 at computed places, which must lie inside it.
+/// Attributes: the rank of the result, its extents, the addresses.
+struct gather_p {
+  static constexpr std::string_view name = "gather";
+  static constexpr role kind = role::gather;
+  static constexpr double flops = 1;
+  static constexpr addressing addresses(const call& c) { return address_from(c, 1 + int(c.attribute(0))); }
+  static constexpr void infer(call& c) {
+    c.type = c[0].type();
+    c.dims = c.list(1, int(c.attribute(0)));
+    check_indices(c, c.dims, 1);
+  }
+  static constexpr bool linear(const call&, int k) { return k == 0; }
+  static constexpr value jvp(const call& c, const value* t) {
+    return t[0] ? gather(t[0], index_operands(c, 1), c.dims, addresses(c)) : value{};
+  }
+  static constexpr value vjp(const call& c, int k, value g);
+  static constexpr value batch(const call& c, const bool* batched, extent size) {
+    return gather(c[0], batched_indices(c, batched, size, 1), insert(c.dims, 0, size), addresses(c).batched(batched[0]));
+  }
+  static constexpr value simplify(const call& c) {
+    return is_constant(c[0]) ? constant_from_bits(*c.b, c.type, c.dims, c[0].get().bits) : value{};
+  }
+};
+
+/// Operand 0 with operand 1 (the updates) written at computed places, in row-major order of the updates; places
+/// outside are skipped. Attributes: 1 if no place is written twice, then the addresses.
+template <class P> struct scatter_base {
+  static constexpr role kind = role::opaque;
+  static constexpr double flops = 1;
+  static constexpr addressing addresses(const call& c) { return address_from(c, 1); }
+  static constexpr void infer(call& c) {
+    c.type = c[0].type(), c.dims = c[0].dims();
+    if (c[1].type() != c.type)
+      return c.b->fail(message{} << c.op->name << ": dtypes differ: " << c.type << " and " << c[1].type());
+    check_indices(c, c[1].dims(), 2);
+  }
+  static constexpr value batch(const call& c, const bool* batched, extent size) {
+    return scatter_with<P>(batched_operand(c[0], batched[0], size), batched_operand(c[1], batched[1], size),
+                           batched_indices(c, batched, size, 2), addresses(c).batched(true), c.attribute(0) != 0);
+  }
+  /// What is read at the places written, zero for places outside.
+  static constexpr value read_back(const call& c, value from) {
+    const addressing a = addresses(c);
+    std::vector<value> inside;
+    value valid;
+    for (int k = 2; k < c.count; ++k) inside.push_back(c[k]);
+    for (int i = 0; i < a.rank; ++i) {
+      if (a.axes[i].index < 0) continue;
+      value& index = inside[std::size_t(a.axes[i].index)];
+      const extent n = from.dims()[i];
+      const extent span = a.axes[i].dimension >= 0 ? c[1].dims()[a.axes[i].dimension] : 1;
+      if (is_symbol(n) || is_symbol(span)) continue;  // the caller has clamped
+      const value zero = zeros_like(index), last = full_like(index, double(n - span));
+      const value ok = logical_and(ge(index, zero), le(index, last));
+      valid = valid ? logical_and(valid, ok) : ok;
+      index = clamp(zero, index, last);
+    }
+    const value r = gather(from, inside, c[1].dims(), a);
+    return valid ? select(valid, r, zeros_like(r)) : r;
+  }
+};
+
+struct scatter_add_p : scatter_base<scatter_add_p> {
+  static constexpr std::string_view name = "scatter_add";
+  static constexpr bool linear(const call&, int k) { return k < 2; }
+  static constexpr value jvp(const call& c, const value* t) {
+    if (!t[0] && !t[1]) return {};
+    return scatter_with<scatter_add_p>(t[0] ? t[0] : zeros_like(c[0]), t[1] ? t[1] : zeros_like(c[1]), index_operands(c, 2),
+                                       addresses(c), c.attribute(0) != 0);
+  }
+  static constexpr value vjp(const call& c, int k, value g) { return k == 0 ? g : k == 1 ? read_back(c, g) : value{}; }
+  template <class T> static constexpr T combine(T a, T b) { return a + b; }
+};
+
+/// The last of several updates of one place stays, in the value and in the derivative.
+struct scatter_p : scatter_base<scatter_p> {
+  static constexpr std::string_view name = "scatter";
+  static constexpr bool linear(const call&, int k) { return k < 2; }
+  static constexpr value jvp(const call& c, const value* t) {
+    if (!t[0] && !t[1]) return {};
+    return scatter_with<scatter_p>(t[0] ? t[0] : zeros_like(c[0]), t[1] ? t[1] : zeros_like(c[1]), index_operands(c, 2),
+                                   addresses(c), c.attribute(0) != 0);
+  }
+  static constexpr value vjp(const call& c, int k, value g) {
+    if (k > 1) return {};
+    if (k == 0)
+      return scatter_with<scatter_p>(g, zeros_like(c[1]), index_operands(c, 2), addresses(c), c.attribute(0) != 0);
+    const value r = read_back(c, g);
+    if (c.attribute(0) != 0) return r;
+    // Number the updates, scatter the numbers, and see whose number stayed.
+    extent n = 1;
+    for (extent e : c[1].dims()) n = c.b->symbols.combine(symbol::product, n, e);
+    const value number = reshape(iota(*c.b, dtype::int32, {n}, 0), c[1].dims());
+    const value none = constant(*c.b, dtype::int32, c.dims, -1);
+    const value stayed = scatter_with<scatter_p>(none, number, index_operands(c, 2), addresses(c), false);
+    return select(eq(read_back(c, stayed), number), r, zeros_like(r));
+  }
+  template <class T> static constexpr T combine(T, T b) { return b; }
+};
+
+/// The innermost builder among the operands', and the operands adopted by it.
+constexpr builder* adopt_all(std::vector<value>& operands) {
+  builder* b = operands[0].b;
+  for (value v : operands)
+    if (v.b->level > b->level) b = v.b;
+  for (value& v : operands) v = b->adopt(v);
+  return b;
+}
+
+constexpr value gather(value x, const std::vector<value>& indices, const shape& dims, const addressing& a) {
+  std::vector<value> operands{x};
+  for (value v : indices) operands.push_back(v);
+  builder* b = adopt_all(operands);
+  attribute_list l;
+  l.push(dims.rank).push(dims);
+  a.append_to(l);
+  call c;
+  c.op = &primitive_of<gather_p>, c.operands = operands.data(), c.count = int(operands.size());
+  c.attributes = l.data, c.attribute_count = l.count;
+  return b->emit(c);
+}
+
+template <class P>
+constexpr value scatter_with(value x, value updates, const std::vector<value>& indices, const addressing& a, bool unique) {
+  std::vector<value> operands{x, updates};
+  for (value v : indices) operands.push_back(v);
+  builder* b = adopt_all(operands);
+  attribute_list l;
+  l.push(unique);
+  a.append_to(l);
+  call c;
+  c.op = &primitive_of<P>, c.operands = operands.data(), c.count = int(operands.size());
+  c.attributes = l.data, c.attribute_count = l.count;
+  return b->emit(c);
+}
+
+constexpr value gather_p::vjp(const call& c, int k, value g) {
+  if (k > 0) return {};
+  return scatter_with<scatter_add_p>(zeros_like(c[0]), g, index_operands(c, 1), addresses(c), false);
+}
+
+}  // namespace cotangent

@@ -1,0 +1,234 @@
+#pragma once
+/// Reductions along axes: reduce_sum prod max min and or, argmax argmin, and cumsum.
+
+#include <limits>
+
+#include <cotangent/primitives/structural.hpp>
+
+namespace cotangent {
+
+constexpr value reduce_max(value x, const shape& axes);
+constexpr value reduce_min(value x, const shape& axes);
+
+/// Attributes: the reduced axes, ascending.
+struct reduction {
+  static constexpr role kind = role::reduction;
+  static constexpr double flops = 1;
+  static constexpr shape axes(const call& c) { return c.list(0, c.attribute_count); }
+  static constexpr shape kept(const call& c) { return complement(axes(c), c[0].rank()); }
+  static constexpr void infer(call& c) {
+    c.type = c[0].type();
+    for (extent i : kept(c)) c.dims.push_back(c[0].dims()[int(i)]);
+  }
+  static constexpr value batch(const call& c, const bool*, extent) {
+    call d = c;
+    const shape axes_behind = shifted(axes(c));
+    d.attributes = axes_behind.dims;
+    return c.b->emit(d);
+  }
+  static constexpr value simplify(const call& c) { return c.attribute_count == 0 ? c[0] : value{}; }
+  /// `v`, of the result's shape, repeated along the reduced axes.
+  static constexpr value spread(const call& c, value v) { return broadcast_in_dim(v, c[0].dims(), kept(c)); }
+};
+
+struct reduce_sum_p : reduction {
+  static constexpr std::string_view name = "reduce_sum";
+  static constexpr bool linear(const call&, int) { return true; }
+  static constexpr value jvp(const call& c, const value* t) { return t[0] ? reduce_sum(t[0], axes(c)) : value{}; }
+  static constexpr value vjp(const call& c, int, value g) { return spread(c, g); }
+  static constexpr value simplify(const call& c) {
+    if (c.attribute_count == 0) return c[0];
+    if (is_constant(c[0]) && is_floating(c.type)) {
+      extent n = 1;
+      for (extent i : axes(c)) n = c.b->symbols.combine(symbol::product, n, c[0].dims()[int(i)]);
+      if (is_constant(c[0], 0) || !is_symbol(n))
+        return constant(*c.b, c.type, c.dims, is_symbol(n) ? 0.0 : double(n) * constant_value(c[0]));
+    }
+    return {};
+  }
+  template <class T> static constexpr T identity() { return T(0); }
+  template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a + b; }
+};
+
+/// The product. Its derivative multiplies halves together, level by level, and never divides: exact at zeros.
+struct reduce_prod_p : reduction {
+  static constexpr std::string_view name = "reduce_prod";
+  template <class T> static constexpr T identity() { return T(1); }
+  template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a * b; }
+
+  static constexpr value jvp(const call& c, const value* t) {
+    if (!t[0]) return {};
+    const tree levels = products(c);
+    value tangent = to_rows(c, t[0]);
+    for (const level& l : levels) {
+      if (!l.low) break;
+      const value low = part(tangent, 0, l.half), high = part(tangent, l.half, l.half);
+      value next = low * l.high + l.low * high;
+      if (l.rest) next = concatenate({next, part(tangent, 2 * l.half, 1)}, 1);
+      tangent = next;
+    }
+    return reshape(tangent, c.dims);
+  }
+  static constexpr value vjp(const call& c, int, value g) {
+    const tree levels = products(c);
+    if (c.b->failed()) return {};
+    value ct = reshape(g, {rows(c), 1});
+    for (std::size_t k = levels.size(); k-- > 0;) {
+      const level& l = levels[k];
+      const value of_product = part(ct, 0, l.half);
+      std::vector<value> parts{of_product * l.high, of_product * l.low};
+      if (l.rest) parts.push_back(part(ct, l.half, 1));
+      ct = concatenate(parts, 1);
+    }
+    return from_rows(c, ct);
+  }
+
+ private:
+  struct level {
+    value low, high;
+    extent half = 0;
+    bool rest = false;
+  };
+  using tree = std::vector<level>;
+
+  static constexpr extent rows(const call& c) {
+    extent n = 1;
+    for (extent i : kept(c)) n = c.b->symbols.combine(symbol::product, n, c[0].dims()[int(i)]);
+    return n;
+  }
+  static constexpr extent columns(const call& c) {
+    extent n = 1;
+    for (extent i : axes(c)) n = c.b->symbols.combine(symbol::product, n, c[0].dims()[int(i)]);
+    if (is_symbol(n)) c.b->fail(message{} << "prod: the derivative along a run-time extent is not supported, shape " << c[0].dims());
+    return is_symbol(n) ? 1 : n;
+  }
+  static constexpr value to_rows(const call& c, value x) {
+    return reshape(transpose(x, join(kept(c), axes(c))), {rows(c), columns(c)});
+  }
+  static constexpr value from_rows(const call& c, value x) {
+    const shape order = join(kept(c), axes(c));
+    shape dims, inverse = filled(order.rank, 0);
+    for (int i = 0; i < order.rank; ++i) dims.push_back(c[0].dims()[int(order[i])]), inverse[int(order[i])] = i;
+    return transpose(reshape(x, dims), inverse);
+  }
+  static constexpr value part(value x, extent start, extent size) {
+    return slice(x, {0, start}, {x.dims()[0], size}, {1, 1});
+  }
+  static constexpr tree products(const call& c) {
+    tree levels;
+    extent n = columns(c);
+    value x = to_rows(c, c[0]);
+    while (n > 1 && !c.b->failed()) {
+      const level l{part(x, 0, n / 2), part(x, n / 2, n / 2), n / 2, n % 2 == 1};
+      levels.push_back(l);
+      value next = l.low * l.high;
+      if (l.rest) next = concatenate({next, part(x, n - 1, 1)}, 1);
+      x = next;
+      n = n / 2 + n % 2;
+    }
+    return levels;
+  }
+};
+
+/// What max and min share: the derivative goes evenly to all elements that attain the extremum.
+struct extremum : reduction {
+  static constexpr value jvp(const call& c, const value* t) {
+    if (!t[0]) return {};
+    const value at = attained(c);
+    return reduce_sum(t[0] * at, axes(c)) / reduce_sum(at, axes(c));
+  }
+  static constexpr value vjp(const call& c, int, value g) {
+    const value at = attained(c);
+    return spread(c, g / reduce_sum(at, axes(c))) * at;
+  }
+
+ private:
+  static constexpr value attained(const call& c) { return convert(eq(c[0], spread(c, c.result)), c.type); }
+};
+struct reduce_max_p : extremum {
+  static constexpr std::string_view name = "reduce_max";
+  template <class T> static constexpr T identity() {
+    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  }
+  template <class V> static COTANGENT_INLINE V combine(V a, V b) { return maximum(a, b); }
+};
+struct reduce_min_p : extremum {
+  static constexpr std::string_view name = "reduce_min";
+  template <class T> static constexpr T identity() {
+    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  }
+  template <class V> static COTANGENT_INLINE V combine(V a, V b) { return minimum(a, b); }
+};
+
+struct boolean_reduction : reduction {
+  static constexpr void infer(call& c) {
+    reduction::infer(c);
+    if (c.type != dtype::boolean) c.b->fail(message{} << c.op->name << ": needs dtype bool, got " << c.type << c[0].dims());
+  }
+  static constexpr value jvp(const call&, const value*) { return {}; }
+  static constexpr value vjp(const call&, int, value) { return {}; }
+};
+struct reduce_and_p : boolean_reduction {
+  static constexpr std::string_view name = "reduce_and";
+  template <class T> static constexpr T identity() { return true; }
+  template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a & b; }
+};
+struct reduce_or_p : boolean_reduction {
+  static constexpr std::string_view name = "reduce_or";
+  template <class T> static constexpr T identity() { return false; }
+  template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a | b; }
+};
+
+/// The index of the extremum along one axis; the first at ties; a NaN counts as the extremum. Attribute: the axis.
+struct arg_extremum {
+  static constexpr role kind = role::opaque;
+  static constexpr void infer(call& c) {
+    c.dims = erase(c[0].dims(), int(c.attribute(0)));
+    if (c[0].dims()[int(c.attribute(0))] == 0)
+      c.b->fail(message{} << c.op->name << ": axis " << c.attribute(0) << " of " << c[0].dims() << " is empty");
+  }
+  static constexpr value jvp(const call&, const value*) { return {}; }
+  static constexpr value vjp(const call&, int, value) { return {}; }
+  static constexpr value batch(const call& c, const bool*, extent) {
+    const extent axis = c.attribute(0) + 1;
+    call d = c;
+    d.attributes = &axis;
+    return c.b->emit(d);
+  }
+};
+struct argmax_p : arg_extremum {
+  static constexpr std::string_view name = "argmax";
+  template <class T> static constexpr bool better(T candidate, T best) { return candidate > best; }
+};
+struct argmin_p : arg_extremum {
+  static constexpr std::string_view name = "argmin";
+  template <class T> static constexpr bool better(T candidate, T best) { return candidate < best; }
+};
+
+/// Running sums along an axis. Attributes: the axis, and 1 to run from its end.
+struct cumsum_p : linear_in_all {
+  static constexpr std::string_view name = "cumsum";
+  static constexpr double flops = 1;
+  static constexpr void infer(call& c) { c.type = c[0].type(), c.dims = c[0].dims(); }
+  static constexpr value vjp(const call& c, int, value g) { return emit<cumsum_p>({g}, {c.attribute(0), 1 - c.attribute(1)}); }
+  static constexpr value batch(const call& c, const bool*, extent) {
+    return emit<cumsum_p>({c[0]}, {c.attribute(0) + 1, c.attribute(1)});
+  }
+};
+
+constexpr value reduce_sum(value x, const shape& axes) {
+  shape sorted;
+  for (int i = 0; i < x.rank(); ++i)
+    if (axes.contains(i)) sorted.push_back(i);
+  return emit<reduce_sum_p>({x}, sorted);
+}
+constexpr value reduce_prod(value x, const shape& axes) { return emit<reduce_prod_p>({x}, axes); }
+constexpr value reduce_max(value x, const shape& axes) { return emit<reduce_max_p>({x}, axes); }
+constexpr value reduce_min(value x, const shape& axes) { return emit<reduce_min_p>({x}, axes); }
+constexpr value reduce_and(value x, const shape& axes) { return emit<reduce_and_p>({x}, axes); }
+constexpr value reduce_or(value x, const shape& axes) { return emit<reduce_or_p>({x}, axes); }
+constexpr value argmax(value x, int axis) { return emit<argmax_p>({x}, {axis}, dtype::int32); }
+constexpr value argmin(value x, int axis) { return emit<argmin_p>({x}, {axis}, dtype::int32); }
+constexpr value cumsum(value x, int axis, bool reverse) { return emit<cumsum_p>({x}, {axis, reverse}); }
+
+}  // namespace cotangent

@@ -1,0 +1,814 @@
+#pragma once
+/// NumPy's functions over untyped values: promotion, broadcasting, reductions, shapes, products, indexing.
+/// Each is written once here; trace/operations.hpp gives it types.
+
+#include <cotangent/primitives/dense.hpp>
+#include <cotangent/primitives/indexing.hpp>
+
+namespace cotangent {
+
+/// x as floating point: integers and bool become float32 (int64: float64, so that no digit is lost needlessly).
+constexpr value inexact(value x) {
+  if (is_floating(x.type()) || is_complex(x.type())) return x;
+  return convert(x, x.type() == dtype::int64 || x.type() == dtype::uint64 ? dtype::float64 : dtype::float32);
+}
+
+/// x with the extents of `dims`, which may have more axes on the left or larger ones where x has extent 1.
+constexpr value broadcast_to(value x, const shape& dims) {
+  if (x.dims() == dims) return x;
+  if (is_constant(x)) return constant_from_bits(*x.b, x.type(), dims, x.get().bits);
+  if (x.rank() > dims.rank) {
+    x.b->fail(message{} << "broadcast_to: shape " << x.dims() << " has more axes than " << dims);
+    return x;
+  }
+  return broadcast_in_dim(x, dims, axes_from(dims.rank - x.rank(), x.rank()));
+}
+
+/// The shape both broadcast to (NumPy's rule).
+constexpr shape broadcast_shape(std::string_view who, value x, value y) {
+  const shape a = x.dims(), b = y.dims();
+  symbol_table& s = (x.b->level >= y.b->level ? x.b : y.b)->symbols;
+  shape r;
+  const int rank = a.rank > b.rank ? a.rank : b.rank;
+  for (int i = 0; i < rank; ++i) {
+    const int ia = i - (rank - a.rank), ib = i - (rank - b.rank);
+    if (ia < 0) r.push_back(b[ib]);
+    else if (ib < 0 || b[ib] == 1) r.push_back(a[ia]);
+    else if (a[ia] == 1) r.push_back(b[ib]);
+    else if (s.unify(a[ia], b[ib])) r.push_back(s.resolve(a[ia]));
+    else {
+      x.b->fail(message{} << who << ": shapes " << a << " and " << b << " do not broadcast");
+      y.b->fail(x.b->g.error);
+      return a;
+    }
+  }
+  return r;
+}
+
+/// Brings operands to the innermost trace among them.
+constexpr void adopt_pair(value& a, value& b) {
+  builder* inner = a.b->level >= b.b->level ? a.b : b.b;
+  a = inner->adopt(a), b = inner->adopt(b);
+}
+
+/// Promotes dtypes and broadcasts shapes of both.
+constexpr void match(std::string_view who, value& a, value& b) {
+  adopt_pair(a, b);
+  const dtype t = promote(a.type(), b.type());
+  if (a.type() != t) a = convert(a, t);
+  if (b.type() != t) b = convert(b, t);
+  const shape dims = broadcast_shape(who, a, b);
+  if (a.b->failed()) return;
+  a = broadcast_to(a, dims), b = broadcast_to(b, dims);
+}
+
+/// A primitive of two operands with promotion and broadcasting.
+template <value (*Op)(value, value), class P> struct binary_function {
+  constexpr value operator()(value a, value b) const {
+    match(P::name, a, b);
+    return Op(a, b);
+  }
+};
+/// The same, in floating point.
+template <value (*Op)(value, value), class P> struct inexact_binary_function {
+  constexpr value operator()(value a, value b) const {
+    a = inexact(a), b = inexact(b);
+    match(P::name, a, b);
+    return Op(a, b);
+  }
+};
+template <value (*Op)(value)> struct unary_function {
+  constexpr value operator()(value a) const { return Op(a); }
+};
+template <value (*Op)(value)> struct inexact_unary_function {
+  constexpr value operator()(value a) const { return Op(inexact(a)); }
+};
+
+template <value (*Op)(value, value)> struct pair_function {
+  constexpr value operator()(value a, value b) const { return Op(a, b); }
+};
+/// A logical operation on the truth of its operands (not zero).
+template <value (*Op)(value, value)> struct truth_function {
+  constexpr value operator()(value a, value b) const {
+    if (a.type() != dtype::boolean) a = ne(a, zeros_like(a));
+    if (b.type() != dtype::boolean) b = ne(b, zeros_like(b));
+    match("logic", a, b);
+    return Op(a, b);
+  }
+};
+
+/// a % b with the sign of b, as NumPy's remainder.
+constexpr value floor_mod(value a, value b) {
+  const value r = rem(a, b), zero = zeros_like(r);
+  const value differs = logical_and(ne(lt(r, zero), lt(b, zero)), ne(r, zero));
+  return select(differs, r + b, r);
+}
+constexpr value floor_divide(value a, value b) {
+  if (is_floating(a.type())) return floor(a / b);
+  const value q = div(a, b), zero = zeros_like(q);
+  const value inexact_negative = logical_and(ne(mul(q, b), a), ne(lt(a, zero), lt(b, zero)));
+  return select(inexact_negative, q - full_like(q, 1), q);
+}
+constexpr value logaddexp(value a, value b) {
+  const value top = max(a, b), delta = a - b;
+  // Where a and b are the same infinity, delta is NaN and the result is that infinity.
+  return select(eq(a, b), top + full_like(top, 0.693147180559945309417), top + log1p(exp(-abs(delta))));
+}
+constexpr value hypot(value a, value b) { return sqrt(a * a + b * b); }
+constexpr value is_nan(value x) { return ne(x, x); }
+constexpr value square(value x) { return integer_pow(x, 2); }
+constexpr value reciprocal(value x) { return 1.0 / x; }
+constexpr value relu(value x) { return max(x, zeros_like(x)); }
+
+/// Axes of a reduction: a list of axes, negative from the end; the empty list means all.
+struct reduction_axes {
+  shape axes;
+  bool all = true;
+  bool keepdims = false;
+
+  constexpr shape of(value x, std::string_view who) const {
+    if (all) return axes_from(0, x.rank());
+    shape r;
+    for (int i = 0; i < x.rank(); ++i)
+      if (axes.contains(i) || axes.contains(i - x.rank())) r.push_back(i);
+    for (extent a : axes)
+      if (a >= x.rank() || a < -x.rank())
+        x.b->fail(message{} << who << ": axis " << a << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
+    if (!x.b->failed() && r.rank != axes.rank) x.b->fail(message{} << who << ": an axis is named twice in " << axes);
+    return r;
+  }
+  constexpr value kept(value r, value x, const shape& reduced) const {
+    return keepdims ? spread(r, x, reduced, true) : r;
+  }
+  /// r with its reduced axes back, as extent 1 or as x's extents.
+  static constexpr value spread(value r, value x, const shape& reduced, bool ones) {
+    shape dims = x.dims();
+    if (ones)
+      for (extent i : reduced) dims[int(i)] = 1;
+    return broadcast_in_dim(r, dims, complement(reduced, x.rank()));
+  }
+};
+
+/// The number of elements that are reduced, as a scalar of x's dtype.
+constexpr value reduced_count(value x, const shape& axes) {
+  extent n = 1;
+  for (extent i : axes) n = x.b->symbols.combine(symbol::product, n, x.dims()[int(i)]);
+  if (!is_symbol(n)) return constant(*x.b, x.type(), {}, double(n));
+  return reduce_sum(broadcast_in_dim(constant(*x.b, x.type(), {}, 1), {n}, {}), {0});
+}
+
+template <value (*Op)(value, const shape&), class P> struct reduction_function {
+  reduction_axes axes;
+  constexpr value operator()(value x) const {
+    if (x.type() == dtype::boolean && P::kind == role::reduction && !is_boolean_reduction) x = convert(x, dtype::int32);
+    if (is_boolean_reduction && x.type() != dtype::boolean) x = ne(x, zeros_like(x));
+    const shape a = axes.of(x, P::name);
+    if (x.b->failed()) return x;
+    if (P::id_needs_elements)
+      for (extent i : a)
+        if (x.dims()[int(i)] == 0) x.b->fail(message{} << P::name << ": no element to choose from along axis " << i << " of " << x.dims());
+    return axes.kept(Op(x, a), x, a);
+  }
+  static constexpr bool is_boolean_reduction = P::boolean;
+};
+/// How reductions are called by users, and what they need.
+struct sum_name { static constexpr std::string_view name = "sum"; static constexpr role kind = role::reduction; static constexpr bool boolean = false, id_needs_elements = false; };
+struct prod_name : sum_name { static constexpr std::string_view name = "prod"; };
+struct max_name : sum_name { static constexpr std::string_view name = "max"; static constexpr bool id_needs_elements = true; };
+struct min_name : max_name { static constexpr std::string_view name = "min"; };
+struct any_name : sum_name { static constexpr std::string_view name = "any"; static constexpr bool boolean = true; };
+struct all_name : any_name { static constexpr std::string_view name = "all"; };
+
+struct mean_function {
+  reduction_axes axes;
+  constexpr value operator()(value x) const {
+    x = inexact(x);
+    const shape a = axes.of(x, "mean");
+    if (x.b->failed()) return x;
+    const value s = reduce_sum(x, a);
+    return axes.kept(s / broadcast_to(reduced_count(x, a), s.dims()), x, a);
+  }
+};
+struct variance_function {
+  reduction_axes axes;
+  bool root = false;
+  constexpr value operator()(value x) const {
+    x = inexact(x);
+    const shape a = axes.of(x, "variance");
+    if (x.b->failed()) return x;
+    const value n = reduced_count(x, a), s = reduce_sum(x, a);
+    const value centered = x - reduction_axes::spread(s / broadcast_to(n, s.dims()), x, a, false);
+    const value v = reduce_sum(centered * centered, a) / broadcast_to(n, s.dims());
+    return axes.kept(root ? sqrt(v) : v, x, a);
+  }
+};
+/// log of the sum of exponentials, shifted by the maximum, which is a constant for the derivative.
+struct logsumexp_function {
+  reduction_axes axes;
+  constexpr value operator()(value x) const {
+    x = inexact(x);
+    const shape a = axes.of(x, "logsumexp");
+    if (x.b->failed()) return x;
+    value top = reduce_max(x, a);
+    top = stop_gradient(select(is_finite(top), top, zeros_like(top)));
+    const value s = reduce_sum(exp(x - reduction_axes::spread(top, x, a, false)), a);
+    return axes.kept(log(s) + top, x, a);
+  }
+};
+struct arg_function {
+  bool largest = true, all = true, keepdims = false;
+  int axis = 0;
+  constexpr value operator()(value x) const {
+    value v = x;
+    int k = axis;
+    if (all) {
+      extent n = 1;
+      for (extent e : x.dims()) n = x.b->symbols.combine(symbol::product, n, e);
+      v = reshape(x, {n}), k = 0;
+    }
+    if (k < -v.rank() || k >= v.rank()) {
+      x.b->fail(message{} << (largest ? "argmax" : "argmin") << ": axis " << axis << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
+      return x;
+    }
+    if (k < 0) k += v.rank();
+    const value r = largest ? argmax(v, k) : argmin(v, k);
+    return keepdims ? reduction_axes::spread(r, v, {k}, true) : r;
+  }
+};
+struct cumsum_function {
+  int axis = 0;
+  bool reverse = false;
+  constexpr value operator()(value x) const {
+    if (axis < -x.rank() || axis >= x.rank()) {
+      x.b->fail(message{} << "cumsum: axis " << axis << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
+      return x;
+    }
+    return cumsum(x.type() == dtype::boolean ? convert(x, dtype::int32) : x, axis < 0 ? axis + x.rank() : axis, reverse);
+  }
+};
+
+/// `axis`, counted from the start; fails if there is no such axis among `rank`.
+constexpr int checked_axis(value x, std::string_view who, extent axis, int rank) {
+  if (axis < -rank || axis >= rank) {
+    x.b->fail(message{} << who << ": axis " << axis << " is out of range for rank " << rank << " (" << x.dims() << ")");
+    return 0;
+  }
+  return int(axis < 0 ? axis + rank : axis);
+}
+
+struct astype_function {
+  dtype to;
+  constexpr value operator()(value x) const {
+    if (to == dtype::boolean && x.type() != dtype::boolean) return ne(x, zeros_like(x));
+    return convert(x, to);
+  }
+};
+struct reshape_function {
+  shape dims;
+  constexpr value operator()(value x) const {
+    shape to = dims;
+    extent all = 1, rest = 1;
+    int unknown = -1;
+    for (extent e : x.dims()) all = x.b->symbols.combine(symbol::product, all, e);
+    for (int i = 0; i < to.rank; ++i)
+      if (to[i] == dyn) unknown = i;
+      else rest *= to[i];
+    if (unknown >= 0) {
+      if (rest == 0 || (!is_symbol(all) && all % rest != 0))
+        x.b->fail(message{} << "reshape: " << x.dims() << " has " << all << " elements, which do not fill " << dims);
+      else to[unknown] = x.b->symbols.combine(symbol::quotient, all, rest);
+    }
+    return x.b->failed() ? x : reshape(x, to);
+  }
+};
+struct ravel_function {
+  constexpr value operator()(value x) const { return reshape_function{{dyn}}(x); }
+};
+struct transpose_function {
+  shape permutation;
+  bool reversed = false;
+  constexpr value operator()(value x) const {
+    shape p;
+    if (reversed)
+      for (int i = x.rank(); i-- > 0;) p.push_back(i);
+    else
+      for (extent a : permutation) p.push_back(checked_axis(x, "transpose", a, x.rank()));
+    for (int i = 0; i < x.rank(); ++i)
+      if (p.rank != x.rank() || !p.contains(i)) {
+        x.b->fail(message{} << "transpose: " << p << " is not a permutation of the axes of " << x.dims());
+        return x;
+      }
+    return transpose(x, p);
+  }
+};
+struct expand_dims_function {
+  int axis;
+  constexpr value operator()(value x) const {
+    const int k = checked_axis(x, "expand_dims", axis, x.rank() + 1);
+    return broadcast_in_dim(x, insert(x.dims(), k, 1), erase(axes_from(0, x.rank() + 1), k));
+  }
+};
+struct squeeze_function {
+  shape axes;
+  constexpr value operator()(value x) const {
+    shape drop, dims;
+    for (extent a : axes) drop.push_back(checked_axis(x, "squeeze", a, x.rank()));
+    for (int i = 0; i < x.rank(); ++i) {
+      if (drop.contains(i) && x.dims()[i] != 1)
+        x.b->fail(message{} << "squeeze: axis " << i << " of " << x.dims() << " has not extent 1");
+      if (!drop.contains(i) && !(axes.rank == 0 && x.dims()[i] == 1)) dims.push_back(x.dims()[i]);
+    }
+    return reshape(x, dims);
+  }
+};
+struct broadcast_to_function {
+  shape dims;
+  constexpr value operator()(value x) const { return broadcast_to(x, dims); }
+};
+struct flip_function {
+  shape axes;
+  bool all = false;
+  constexpr value operator()(value x) const {
+    if (all) return reverse(x, axes_from(0, x.rank()));
+    shape a;
+    for (extent k : axes) a.push_back(checked_axis(x, "flip", k, x.rank()));
+    return reverse(x, a);
+  }
+};
+struct concatenate_function {
+  int axis;
+  bool stacked = false;
+  template <class... V> constexpr value operator()(V... v) const {
+    std::vector<value> parts{v...};
+    dtype t = parts[0].type();
+    for (value p : parts) t = promote(t, p.type());
+    const int k = checked_axis(parts[0], stacked ? "stack" : "concatenate", axis, parts[0].rank() + (stacked ? 1 : 0));
+    for (value& p : parts) {
+      p = convert(p, t);
+      if (stacked) p = expand_dims_function{k}(p);
+    }
+    return parts[0].b->failed() ? parts[0] : concatenate(parts, k);
+  }
+};
+struct slice_bounds {
+  extent first = 0, last = 0, step = 1;
+  bool full = true, index = false;
+};
+/// x[first:last:step] per axis with NumPy's rules for negative numbers.
+struct slice_function {
+  slice_bounds bounds[max_rank] = {};
+  int count = 0;
+  constexpr value operator()(value x) const {
+    if (count > x.rank()) {
+      x.b->fail(message{} << "slice: " << count << " ranges for rank " << x.rank() << " (" << x.dims() << ")");
+      return x;
+    }
+    shape starts, sizes, strides, flipped, dropped;
+    for (int i = 0; i < x.rank(); ++i) {
+      const extent n = x.dims()[i];
+      const slice_bounds r = i < count ? bounds[i] : slice_bounds{};
+      if (r.full) {
+        starts.push_back(0), sizes.push_back(n), strides.push_back(1), dropped.push_back(n);
+        continue;
+      }
+      if (is_symbol(n) && (r.first < 0 || r.last < 0 || r.step < 0)) {
+        x.b->fail(message{} << "slice: a range counted from the end of axis " << i << " of " << x.dims() << ", whose extent is known at run time only");
+        return x;
+      }
+      if (r.index && (r.first < -n || r.first >= n)) {
+        x.b->fail(message{} << "index: " << r.first << " is out of range for axis " << i << " of " << x.dims());
+        return x;
+      }
+      const auto wrapped = [&](extent e, extent low, extent high) {
+        if (e < 0) e += n;
+        return e < low ? low : e > high && !is_symbol(n) ? high : e;
+      };
+      if (r.step > 0) {
+        const extent a = wrapped(r.first, 0, n), b = wrapped(r.last, 0, n);
+        const extent size = b > a ? (b - a + r.step - 1) / r.step : 0;
+        starts.push_back(a), sizes.push_back(size), strides.push_back(r.step);
+      } else {
+        const extent a = wrapped(r.first, -1, n - 1), b = r.last < -n ? -1 : wrapped(r.last, -1, n - 1);
+        const extent size = a > b ? (a - b - r.step - 1) / -r.step : 0;
+        starts.push_back(size > 0 ? a + (size - 1) * r.step : 0), sizes.push_back(size), strides.push_back(-r.step);
+        flipped.push_back(i);
+      }
+      if (!r.index) dropped.push_back(sizes[i]);
+    }
+    value r = slice(x, starts, sizes, strides);
+    if (flipped.rank) r = reverse(r, flipped);
+    return dropped.rank == x.rank() ? r : reshape(r, dropped);
+  }
+};
+struct pad_function {
+  shape low, high;
+  constexpr value operator()(value x, value padding) const {
+    if (low.rank != x.rank() || high.rank != x.rank()) {
+      x.b->fail(message{} << "pad: low " << low << " and high " << high << " must have one entry per axis of " << x.dims());
+      return x;
+    }
+    return pad(x, convert(padding, x.type()), low, high, filled(x.rank(), 0));
+  }
+};
+struct roll_function {
+  int axis;
+  extent shift;
+  constexpr value operator()(value x) const {
+    const int k = checked_axis(x, "roll", axis, x.rank());
+    const extent n = x.dims()[k];
+    if (is_symbol(n)) {
+      x.b->fail(message{} << "roll: axis " << axis << " of " << x.dims() << " has a run-time extent");
+      return x;
+    }
+    const extent by = n == 0 ? 0 : ((shift % n) + n) % n;
+    if (by == 0) return x;
+    shape start = filled(x.rank(), 0), head = x.dims(), tail = x.dims();
+    start[k] = n - by, head[k] = by, tail[k] = n - by;
+    const shape ones = filled(x.rank(), 1);
+    return concatenate({slice(x, start, head, ones), slice(x, filled(x.rank(), 0), tail, ones)}, k);
+  }
+};
+struct tile_function {
+  shape times;
+  constexpr value operator()(value x) const {
+    shape own = x.dims(), reps = times, wide, axes, dims;
+    while (own.rank < reps.rank) own = insert(own, 0, 1);
+    while (reps.rank < own.rank) reps = insert(reps, 0, 1);
+    for (int i = 0; i < own.rank; ++i) {
+      wide.push_back(reps[i]), axes.push_back(wide.rank), wide.push_back(own[i]);
+      dims.push_back(x.b->symbols.combine(symbol::product, reps[i], own[i]));
+    }
+    return reshape(broadcast_in_dim(reshape(x, own), wide, axes), dims);
+  }
+};
+struct repeat_function {
+  extent times;
+  int axis;
+  constexpr value operator()(value x) const {
+    const int k = checked_axis(x, "repeat", axis, x.rank());
+    shape wide = insert(x.dims(), k + 1, times), dims = x.dims();
+    dims[k] = x.b->symbols.combine(symbol::product, dims[k], times);
+    return reshape(broadcast_in_dim(x, wide, erase(axes_from(0, wide.rank), k + 1)), dims);
+  }
+};
+
+/// NumPy's matmul: 1-D operands are vectors, leading axes broadcast as batch axes.
+constexpr value matmul(value a, value b) {
+  adopt_pair(a, b);
+  const dtype t = promote(a.type(), b.type());
+  a = convert(a, t), b = convert(b, t);
+  const int ra = a.rank(), rb = b.rank();
+  if (ra == 0 || rb == 0) {
+    a.b->fail(message{} << "matmul: operands must have at least one axis, got " << a.dims() << " x " << b.dims());
+    return a;
+  }
+  const int ka = ra - 1, kb = rb == 1 ? 0 : rb - 2;
+  if (!a.b->symbols.unify(a.dims()[ka], b.dims()[kb])) {
+    a.b->fail(message{} << "matmul: inner dimensions differ: " << a.dims() << " x " << b.dims());
+    return a;
+  }
+  const int batch_a = ra > 2 ? ra - 2 : 0, batch_b = rb > 2 ? rb - 2 : 0;
+  if (batch_b == 0) return dot_general(a, b, {{}, {}, {ka}, {kb}});
+  if (ra == 1) return dot_general(b, a, {{}, {}, {kb}, {0}});
+  // Broadcast the batch axes of both to one list.
+  shape la, lb;
+  for (int i = 0; i < batch_a; ++i) la.push_back(a.dims()[i]);
+  for (int i = 0; i < batch_b; ++i) lb.push_back(b.dims()[i]);
+  const int n = batch_a > batch_b ? batch_a : batch_b;
+  shape batch;
+  for (int i = 0; i < n; ++i) {
+    const int ia = i - (n - batch_a), ib = i - (n - batch_b);
+    const extent ea = ia < 0 ? 1 : la[ia], eb = ib < 0 ? 1 : lb[ib];
+    if (ea != 1 && eb != 1 && !a.b->symbols.unify(ea, eb)) {
+      a.b->fail(message{} << "matmul: batch axes of " << a.dims() << " and " << b.dims() << " do not broadcast");
+      return a;
+    }
+    batch.push_back(ea == 1 ? eb : ea);
+  }
+  const auto widen = [&](value v, int own) {
+    shape dims = batch;
+    for (int i = own; i < v.rank(); ++i) dims.push_back(v.dims()[i]);
+    return broadcast_to(v, dims);
+  };
+  a = widen(a, batch_a), b = widen(b, batch_b);
+  return dot_general(a, b, {axes_from(0, n), axes_from(0, n), {a.rank() - 1}, {n}});
+}
+/// NumPy's dot: contracts the last axis of a with the last but one of b (its only one if b is a vector).
+constexpr value dot(value a, value b) {
+  adopt_pair(a, b);
+  const dtype t = promote(a.type(), b.type());
+  a = convert(a, t), b = convert(b, t);
+  if (a.rank() == 0 || b.rank() == 0) {
+    match("dot", a, b);
+    return a.b->failed() ? a : mul(a, b);
+  }
+  const int kb = b.rank() == 1 ? 0 : b.rank() - 2;
+  if (!a.b->symbols.unify(a.dims()[a.rank() - 1], b.dims()[kb])) {
+    a.b->fail(message{} << "dot: inner dimensions differ: " << a.dims() << " x " << b.dims());
+    return a;
+  }
+  return dot_general(a, b, {{}, {}, {a.rank() - 1}, {kb}});
+}
+struct tensordot_function {
+  int axes;
+  constexpr value operator()(value a, value b) const {
+    adopt_pair(a, b);
+    const dtype t = promote(a.type(), b.type());
+    a = convert(a, t), b = convert(b, t);
+    bool fits = a.rank() >= axes && b.rank() >= axes;
+    for (int i = 0; fits && i < axes; ++i) fits = a.b->symbols.unify(a.dims()[a.rank() - axes + i], b.dims()[i]);
+    if (!fits) {
+      a.b->fail(message{} << "tensordot: the last " << axes << " axes of " << a.dims() << " are not the first of " << b.dims());
+      return a;
+    }
+    return dot_general(a, b, {{}, {}, axes_from(a.rank() - axes, axes), axes_from(0, axes)});
+  }
+};
+constexpr value outer(value a, value b) {
+  a = ravel_function{}(a), b = ravel_function{}(b);
+  adopt_pair(a, b);
+  const dtype t = promote(a.type(), b.type());
+  const shape dims{a.dims()[0], b.dims()[0]};
+  return broadcast_in_dim(convert(a, t), dims, {0}) * broadcast_in_dim(convert(b, t), dims, {1});
+}
+
+constexpr value inner(value a, value b) {
+  adopt_pair(a, b);
+  const dtype t = promote(a.type(), b.type());
+  a = convert(a, t), b = convert(b, t);
+  if (a.rank() == 0 || b.rank() == 0 || !a.b->symbols.unify(a.dims()[a.rank() - 1], b.dims()[b.rank() - 1])) {
+    a.b->fail(message{} << "inner: the last axes of " << a.dims() << " and " << b.dims() << " differ");
+    return a;
+  }
+  return dot_general(a, b, {{}, {}, {a.rank() - 1}, {b.rank() - 1}});
+}
+constexpr value vdot(value a, value b) { return inner(ravel_function{}(a), ravel_function{}(b)); }
+
+/// einsum of one or two operands; letters are axes, `->` gives the result (alphabetical if absent).
+template <text Subscripts> struct einsum_function {
+  struct term {
+    char letters[max_rank] = {};
+    int count = 0;
+    constexpr int find(char c) const {
+      for (int i = 0; i < count; ++i)
+        if (letters[i] == c) return i;
+      return -1;
+    }
+  };
+  struct parsed {
+    term operands[2], result;
+    int count = 1;
+    bool explicit_result = false;
+  };
+  static constexpr parsed parse() {
+    parsed p;
+    term* t = &p.operands[0];
+    for (char c : Subscripts.view()) {
+      if (c == ',') t = &p.operands[1], p.count = 2;
+      else if (c == '>') t = &p.result, p.explicit_result = true;
+      else if (c != '-' && c != ' ' && t->count < max_rank) t->letters[t->count++] = c;
+    }
+    if (!p.explicit_result)
+      for (char c = 'A'; c <= 'z'; ++c) {
+        int uses = 0;
+        for (const term& o : p.operands)
+          for (int i = 0; i < o.count; ++i) uses += o.letters[i] == c;
+        if (uses == 1) p.result.letters[p.result.count++] = c;
+      }
+    return p;
+  }
+  static constexpr bool check(value v, const term& t) {
+    if (v.rank() != t.count) {
+      v.b->fail(message{} << "einsum: '" << Subscripts.view() << "' names " << t.count << " axes for an operand of shape " << v.dims());
+      return false;
+    }
+    for (int i = 0; i < t.count; ++i)
+      if (t.find(t.letters[i]) != i) {
+        v.b->fail(message{} << "einsum: '" << Subscripts.view() << "' repeats a letter within one operand");
+        return false;
+      }
+    return true;
+  }
+  /// Brings the axes named by `have` into the order of the result.
+  static constexpr value ordered(value v, const term& have, const term& want) {
+    shape p;
+    for (int i = 0; i < want.count; ++i) {
+      const int at = have.find(want.letters[i]);
+      if (at < 0) {
+        v.b->fail(message{} << "einsum: '" << Subscripts.view() << "': a letter of the result is in no operand");
+        return v;
+      }
+      p.push_back(at);
+    }
+    return transpose(v, p);
+  }
+  /// v summed over the letters that neither `other` nor the result has.
+  static constexpr value reduced(value v, term& t, const term& other, const term& want) {
+    shape axes;
+    term left;
+    for (int i = 0; i < t.count; ++i)
+      if (other.find(t.letters[i]) < 0 && want.find(t.letters[i]) < 0) axes.push_back(i);
+      else left.letters[left.count++] = t.letters[i];
+    t = left;
+    return axes.rank ? reduce_sum(v, axes) : v;
+  }
+  constexpr value operator()(value a) const {
+    parsed p = parse();
+    if (!check(a, p.operands[0])) return a;
+    a = reduced(a, p.operands[0], {}, p.result);
+    return ordered(a, p.operands[0], p.result);
+  }
+  constexpr value operator()(value a, value b) const {
+    parsed p = parse();
+    adopt_pair(a, b);
+    if (!check(a, p.operands[0]) || !check(b, p.operands[1])) return a;
+    const dtype t = promote(a.type(), b.type());
+    term &ta = p.operands[0], &tb = p.operands[1];
+    a = reduced(convert(a, t), ta, tb, p.result), b = reduced(convert(b, t), tb, ta, p.result);
+    dot_dimensions d;
+    term have;
+    for (int i = 0; i < ta.count; ++i) {
+      const int j = tb.find(ta.letters[i]);
+      if (j < 0) continue;
+      if (!a.b->symbols.unify(a.dims()[i], b.dims()[j])) {
+        a.b->fail(message{} << "einsum: '" << Subscripts.view() << "': axis '" << ta.letters[i] << "' differs between " << a.dims() << " and " << b.dims());
+        return a;
+      }
+      if (p.result.find(ta.letters[i]) >= 0) d.lhs_batch.push_back(i), d.rhs_batch.push_back(j), have.letters[have.count++] = ta.letters[i];
+      else d.lhs_contracted.push_back(i), d.rhs_contracted.push_back(j);
+    }
+    for (extent i : d.lhs_free(a.rank())) have.letters[have.count++] = ta.letters[i];
+    for (extent i : d.rhs_free(b.rank())) have.letters[have.count++] = tb.letters[i];
+    return ordered(dot_general(a, b, d), have, p.result);
+  }
+};
+
+/// An index clamped into [0, last]; negative indices count from the end of n.
+constexpr value wrapped_index(value i, extent n, extent last) {
+  if (is_symbol(n)) {
+    i.b->fail(message{} << "index: dynamic indexing of an axis whose extent is known at run time only");
+    return i;
+  }
+  i = select(lt(i, zeros_like(i)), i + full_like(i, double(n)), i);
+  return clamp(zeros_like(i), i, full_like(i, double(last)));
+}
+constexpr value index_dtype(value i) { return i.type() == dtype::int64 ? i : convert(i, dtype::int32); }
+
+/// sizes[k] elements along each axis from a run-time start, clamped so that the slice lies inside.
+struct dynamic_slice_function {
+  shape sizes;
+  template <class... V> constexpr value operator()(value x, V... start) const {
+    const value starts[] = {start...};
+    addressing a;
+    std::vector<value> indices;
+    if (sizes.rank != x.rank() || int(sizeof...(V)) != x.rank()) {
+      x.b->fail(message{} << "dynamic_slice: " << int(sizeof...(V)) << " starts and sizes " << sizes << " for shape " << x.dims());
+      return x;
+    }
+    for (int i = 0; i < x.rank(); ++i) {
+      if (!is_symbol(x.dims()[i]) && sizes[i] > x.dims()[i]) {
+        x.b->fail(message{} << "dynamic_slice: size " << sizes[i] << " is larger than axis " << i << " of " << x.dims());
+        return x;
+      }
+      a.push({i, i});
+      indices.push_back(broadcast_to(wrapped_index(index_dtype(starts[i]), x.dims()[i], x.dims()[i] - sizes[i]), sizes));
+    }
+    return x.b->failed() ? x : gather(x, indices, sizes, a);
+  }
+};
+struct dynamic_update_slice_function {
+  template <class... V> constexpr value operator()(value x, value update, V... start) const {
+    const value starts[] = {start...};
+    addressing a;
+    std::vector<value> indices;
+    update = convert(update, x.type());
+    if (update.rank() != x.rank() || int(sizeof...(V)) != x.rank()) {
+      x.b->fail(message{} << "dynamic_update_slice: " << int(sizeof...(V)) << " starts and an update of shape " << update.dims() << " for shape " << x.dims());
+      return x;
+    }
+    for (int i = 0; i < x.rank(); ++i) {
+      if (!is_symbol(x.dims()[i]) && update.dims()[i] > x.dims()[i]) {
+        x.b->fail(message{} << "dynamic_update_slice: the update " << update.dims() << " is larger than " << x.dims());
+        return x;
+      }
+      a.push({i, i});
+      indices.push_back(broadcast_to(wrapped_index(index_dtype(starts[i]), x.dims()[i], x.dims()[i] - update.dims()[i]), update.dims()));
+    }
+    return x.b->failed() ? x : scatter_with<scatter_p>(x, update, indices, a, true);
+  }
+};
+
+/// Elements of x at run-time indices of one axis, clamped into it; negative indices count from the end. The index's
+/// axes take the place of the axis.
+struct element_function {
+  int axis;
+  constexpr value operator()(value x, value i) const {
+    adopt_pair(x, i);
+    if (!is_integer(i.type())) x.b->fail(message{} << "index: must be an integer, got " << i.type() << i.dims());
+    if (axis >= x.rank()) x.b->fail(message{} << "index: axis " << axis << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
+    if (x.b->failed()) return x;
+    shape dims, where;
+    addressing a;
+    for (int j = 0; j < axis; ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
+    a.push({-1, 0});
+    for (extent e : i.dims()) where.push_back(dims.rank), dims.push_back(e);
+    for (int j = axis + 1; j < x.rank(); ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
+    const extent n = x.dims()[axis];
+    const value inside = wrapped_index(index_dtype(i), n, n - 1);
+    return x.b->failed() ? x : gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
+  }
+};
+
+/// NumPy's take along one axis: result axes are x's before `axis`, the indices', x's after. Out of range gives NaN
+/// (integers: the smallest, bool: true), negative indices count from the end.
+struct take_function {
+  int axis;
+  constexpr value operator()(value x, value i) const {
+    const int k = checked_axis(x, "take", axis, x.rank());
+    adopt_pair(x, i);
+    if (!is_integer(i.type())) x.b->fail(message{} << "take: indices must be integers, got " << i.type() << i.dims());
+    if (x.b->failed()) return x;
+    i = index_dtype(i);
+    shape dims, where;
+    addressing a;
+    for (int j = 0; j < k; ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
+    a.push({-1, 0});
+    for (extent e : i.dims()) where.push_back(dims.rank), dims.push_back(e);
+    for (int j = k + 1; j < x.rank(); ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
+    return gather_or_fill(x, i, k, dims, where, a);
+  }
+  static constexpr value gather_or_fill(value x, value i, int k, const shape& dims, const shape& where, const addressing& a) {
+    const extent n = x.dims()[k];
+    if (n == 0) {
+      x.b->fail(message{} << "take: axis " << k << " of " << x.dims() << " is empty");
+      return x;
+    }
+    const value inside = wrapped_index(i, n, n - 1);
+    if (x.b->failed()) return x;
+    const value ok = logical_and(ge(i, full_like(i, -double(n))), lt(i, full_like(i, double(n))));
+    const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
+    value fill;
+    if (is_floating(r.type())) fill = full_like(r, __builtin_nan(""));
+    else if (r.type() == dtype::boolean) fill = full_like(r, 1);
+    else fill = full_like(r, r.type() == dtype::int64 ? -9223372036854775807.0 - 1 : -2147483648.0);
+    return select(broadcast_in_dim(ok, dims, where), r, fill);
+  }
+};
+struct take_along_axis_function {
+  int axis;
+  constexpr value operator()(value x, value i) const {
+    const int k = checked_axis(x, "take_along_axis", axis, x.rank());
+    adopt_pair(x, i);
+    if (!is_integer(i.type())) x.b->fail(message{} << "take_along_axis: indices must be integers, got " << i.type() << i.dims());
+    if (!x.b->failed() && i.rank() != x.rank())
+      x.b->fail(message{} << "take_along_axis: indices " << i.dims() << " and " << x.dims() << " must have the same rank");
+    if (x.b->failed()) return x;
+    i = index_dtype(i);
+    addressing a;
+    shape dims = i.dims();
+    for (int j = 0; j < x.rank(); ++j) {
+      if (j == k) a.push({-1, 0});
+      else if (x.dims()[j] == 1) a.push({-1, -1});
+      else {
+        if (dims[j] == 1) dims[j] = x.dims()[j];
+        else if (!x.b->symbols.unify(dims[j], x.dims()[j])) {
+          x.b->fail(message{} << "take_along_axis: shapes " << x.dims() << " and " << i.dims() << " do not broadcast");
+          return x;
+        }
+        a.push({j, -1});
+      }
+    }
+    i = broadcast_to(i, dims);
+    return take_function::gather_or_fill(x, i, k, dims, axes_from(0, dims.rank), a);
+  }
+};
+
+/// x with updates at indices of its leading axes: `at(x, i, j).set(v)`. The indices broadcast together; negative ones
+/// count from the end; updates outside are dropped.
+template <class P> struct at_function {
+  template <class... V> constexpr value operator()(value x, value update, V... index) const {
+    std::vector<value> indices{index_dtype(index)...};
+    const int n = int(sizeof...(V));
+    if (n > x.rank()) {
+      x.b->fail(message{} << "at: " << n << " indices for rank " << x.rank() << " (" << x.dims() << ")");
+      return x;
+    }
+    for (int i = 1; i < n; ++i) match("at", indices[0], indices[std::size_t(i)]);
+    for (int i = 1; i < n; ++i) match("at", indices[0], indices[std::size_t(i)]);
+    if (x.b->failed()) return x;
+    shape dims = indices[0].dims();
+    const int index_rank = dims.rank;
+    addressing a;
+    for (int i = 0; i < n; ++i) a.push({-1, i});
+    for (int i = n; i < x.rank(); ++i) a.push({dims.rank, -1}), dims.push_back(x.dims()[i]);
+    for (int i = 0; i < n; ++i) {
+      value& v = indices[std::size_t(i)];
+      const extent e = x.dims()[i];
+      if (!is_symbol(e)) v = select(lt(v, zeros_like(v)), v + full_like(v, double(e)), v);
+      v = broadcast_in_dim(v, dims, axes_from(0, index_rank));
+    }
+    return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, false);
+  }
+};
+
+}  // namespace cotangent

@@ -1,0 +1,153 @@
+#pragma once
+/// `var`: what a traced function sees in place of an array, and `apply`, by which every operation is typed.
+
+#include <type_traits>
+#include <utility>
+
+#include <cotangent/core/fwd.hpp>
+#include <cotangent/primitives/indexing.hpp>
+
+namespace cotangent {
+
+/// A traced array: its dtype and extents are in its type; its elements are known only when the program runs.
+template <class T, extent... Extents> struct var {
+  static_assert(element<T>, "var: T is not an element type");
+  using value_type = T;
+  static constexpr dtype type = dtype_of<T>;
+
+  builder* b = nullptr;
+  int id = -1;
+
+  constexpr var() = default;
+  constexpr explicit var(value v) : b(v.b), id(v.id) {}
+  constexpr explicit operator value() const { return {b, id}; }
+
+  static constexpr int rank() { return int(sizeof...(Extents)); }
+  /// The extents; `dyn` where they are known only at run time.
+  static constexpr cotangent::shape type_shape() { return {Extents...}; }
+  static constexpr cotangent::shape shape() { return {Extents...}; }
+  /// Extent `k`, from the end if negative; it must be static.
+  static constexpr std::ptrdiff_t extent(int k) { return cotangent::shape{Extents...}[k < 0 ? k + rank() : k]; }
+  static constexpr std::ptrdiff_t size() { return (std::ptrdiff_t(1) * ... * Extents); }
+
+  /// x(i, …): one entry per leading axis: `full_extent`, `index<k>`, `range<first, last, step>`, an integer or an
+  /// integer scalar var (clamped into the axis; negative counts from the end).
+  template <class... I> constexpr auto operator()(const I&... i) const;
+};
+
+template <class X> struct var_traits {
+  static constexpr bool is_var = false;
+};
+template <class T, extent... E> struct var_traits<var<T, E...>> {
+  static constexpr bool is_var = true;
+};
+/// A var, whatever its dtype and extents.
+template <class X>
+concept traced = var_traits<std::remove_cvref_t<X>>::is_var;
+
+template <class X>
+concept number = std::is_arithmetic_v<std::remove_cvref_t<X>>;
+
+/// Family<T, extents of S...>.
+template <template <class, extent...> class Family, class T, shape S> struct with_shape {
+  template <std::size_t... I> static Family<T, S.dims[I]...> make(std::index_sequence<I...>);
+  using type = decltype(make(std::make_index_sequence<std::size_t(S.rank)>{}));
+};
+template <dtype D, shape S> using var_of = typename with_shape<var, type_of<D>, S>::type;
+
+/// The dtype and the extents (`dyn` for symbols) of what an operation returns.
+struct signature {
+  dtype type = dtype::float32;
+  shape dims;
+  bool valid = false;
+};
+
+/// The result of Fn on inputs of the types V, traced in an empty graph.
+template <auto Fn, class... V> constexpr signature infer_signature(message* why = nullptr) {
+  builder b;
+  const auto make = [&](dtype type, shape dims) {
+    for (int i = 0; i < dims.rank; ++i)
+      if (dims[i] == dyn) dims[i] = b.input_extent(i);
+    return b.input(type, dims);
+  };
+  value operands[] = {make(V::type, V::type_shape())...};
+  const value r = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return Fn(operands[I]...);
+  }(std::index_sequence_for<V...>{});
+  if (b.failed()) {
+    if (why) *why = b.g.error;
+    return {};
+  }
+  signature s{r.type(), r.dims(), true};
+  for (int i = 0; i < s.dims.rank; ++i) {
+    s.dims[i] = b.symbols.resolve(s.dims[i]);
+    if (is_symbol(s.dims[i])) s.dims[i] = dyn;
+  }
+  return s;
+}
+template <auto Fn, class... V> inline constexpr signature signature_of = infer_signature<Fn, V...>();
+
+template <auto Fn, class... V> struct why_not {
+  constexpr message operator()() const {
+    message m;
+    infer_signature<Fn, V...>(&m);
+    return m;
+  }
+};
+
+/// Fn, a function of untyped values, applied to typed ones. If it does not accept these types, the compile error
+/// says why.
+template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
+  constexpr signature s = signature_of<Fn, V...>;
+  if constexpr (!s.valid) {
+    raise<why_not<Fn, V...>{}>();
+    return var<float>{};
+  } else {
+    return var_of<s.type, s.dims>(Fn(value(operands)...));
+  }
+}
+
+/// The dtype that a C++ number takes beside an array of dtype `d`: the array's, unless that would lose its kind.
+template <number U> constexpr dtype adopted_dtype(dtype d) {
+  if (std::is_same_v<U, bool>) return d == dtype::boolean ? d : d;
+  if (std::is_floating_point_v<U> && !is_floating(d) && !is_complex(d))
+    return std::is_same_v<U, float> ? dtype::float32 : dtype::float64;
+  return d == dtype::boolean ? dtype::int32 : d;
+}
+
+/// A number as a scalar var of the trace of `beside`.
+template <traced V, number U> constexpr auto literal(const V& beside, U x) {
+  constexpr dtype d = adopted_dtype<U>(V::type);
+  if constexpr (is_floating(d)) return var_of<d, shape{}>(constant(*beside.b, d, {}, double(x)));
+  else return var_of<d, shape{}>(constant_from_bits(*beside.b, d, {}, std::uint64_t(std::int64_t(x))));
+}
+
+/// A concrete array as a constant of the trace of `beside`.
+template <traced V, class A> constexpr auto array_constant(const V& beside, const A& a);
+
+/// What may stand beside a var in an operation.
+template <class X>
+concept operand = traced<X> || number<X> || requires(const X& x) {
+  x.data();
+  X::type_shape();
+};
+
+template <class V, class X> constexpr auto as_var(const V& beside, const X& x) {
+  if constexpr (traced<X>) return x;
+  else if constexpr (number<X>) return literal(beside, x);
+  else return array_constant(beside, x);
+}
+
+/// The first var among operands.
+template <class X, class... Rest> constexpr const auto& first_traced(const X& x, const Rest&... rest) {
+  if constexpr (traced<X>) return x;
+  else return first_traced(rest...);
+}
+
+/// Fn on vars, numbers and constant arrays mixed.
+template <auto Fn, class... X> constexpr auto apply_mixed(const X&... x) {
+  const auto& beside = first_traced(x...);
+  return apply<Fn>(as_var(beside, x)...);
+}
+
+}  // namespace cotangent

@@ -1,0 +1,52 @@
+#pragma once
+/// Forward-mode differentiation of a graph.
+
+#include <cotangent/graph/replay.hpp>
+#include <cotangent/trace/functions.hpp>
+
+namespace cotangent {
+
+/// Whether values of this dtype have tangents.
+constexpr bool has_tangent(dtype d) { return is_floating(d) || is_complex(d); }
+
+/// The graph of (outputs, output tangents) from (inputs, tangents of the inputs that `active` names).
+/// A tangent that is structurally zero is never computed; as an output it is a constant. One visit per node.
+constexpr graph jvp_graph(const graph& g, const flag_list& active) {
+  builder b;
+  replay r(g, b);
+  copy_inputs(r);
+  std::vector<value> tangent;
+  tangent.assign(g.nodes.size(), value{});
+  for (std::size_t i = 0; i < g.inputs.size(); ++i) {
+    const int n = g.inputs[i];
+    if (active[i]) tangent[std::size_t(n)] = b.input(g[n].type, g[n].dims);
+  }
+  std::vector<value> operand_tangents;
+  for (int n = 0; n < g.size() && !b.failed(); ++n) {
+    if (g[n].is_input()) continue;
+    r.copy(n);
+    operand_tangents.clear();
+    bool any = false;
+    for (int k = 0; k < g[n].operand_count; ++k) {
+      operand_tangents.push_back(tangent[std::size_t(g.operand(n, k))]);
+      any = any || operand_tangents.back();
+    }
+    if (!any || !has_tangent(g[n].type)) continue;
+    if (!g[n].op->has.jvp) {
+      b.fail(message{} << g[n].op->name << ": has no forward-mode rule (jvp)");
+      break;
+    }
+    call c = r.at(n);
+    c.result = r.map[std::size_t(n)];
+    tangent[std::size_t(n)] = g[n].op->jvp(c, operand_tangents.data());
+  }
+  if (b.failed()) return b.finish();
+  for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+  for (int o : g.outputs) {
+    const value t = tangent[std::size_t(o)];
+    b.g.outputs.push_back(t ? t.id : zeros_like(r.map[std::size_t(o)]).id);
+  }
+  return b.finish();
+}
+
+}  // namespace cotangent

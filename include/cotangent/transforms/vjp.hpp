@@ -1,0 +1,111 @@
+#pragma once
+/// Reverse-mode differentiation of a graph, and transposition of a linear one.
+
+#include <cotangent/transforms/jvp.hpp>
+
+namespace cotangent {
+
+/// Which nodes depend on the inputs that `active` names, through values that have tangents.
+constexpr flag_list dependent_nodes(const graph& g, const flag_list& active) {
+  flag_list dependent;
+  dependent.assign(g.nodes.size(), false);
+  for (std::size_t i = 0; i < g.inputs.size(); ++i)
+    if (active[i] && has_tangent(g[g.inputs[i]].type)) dependent[std::size_t(g.inputs[i])] = true;
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].is_input() || !has_tangent(g[n].type)) continue;
+    for (int k = 0; k < g[n].operand_count; ++k)
+      if (dependent[std::size_t(g.operand(n, k))]) dependent[std::size_t(n)] = true;
+  }
+  return dependent;
+}
+
+/// Adds cotangents backwards through `r`, whose nodes are all mapped. On entry `cotangent` has those of the outputs,
+/// per node of the graph; on return those of every node that needs one. Null is zero.
+constexpr void pull_back(replay& r, const flag_list& dependent, std::vector<value>& cotangent) {
+  const graph& g = r.from;
+  for (int n = g.size(); n-- > 0 && !r.to.failed();) {
+    const value ct = cotangent[std::size_t(n)];
+    if (g[n].is_input() || !ct || !dependent[std::size_t(n)]) continue;
+    if (!g[n].op->has.vjp) {
+      r.to.fail(message{} << g[n].op->name << ": has no reverse-mode rule (vjp)");
+      break;
+    }
+    call c = r.at(n);
+    c.result = r.map[std::size_t(n)];
+    for (int k = 0; k < g[n].operand_count; ++k) {
+      const std::size_t to = std::size_t(g.operand(n, k));
+      if (!dependent[to]) continue;
+      const value part = g[n].op->vjp(c, k, ct);
+      if (part) cotangent[to] = cotangent[to] ? add(cotangent[to], part) : part;
+    }
+  }
+}
+
+/// The cotangents of the inputs that `active` names, as outputs; zero where none arrived.
+constexpr void output_cotangents(replay& r, const flag_list& active, const std::vector<value>& cotangent) {
+  for (std::size_t i = 0; i < r.from.inputs.size(); ++i) {
+    if (!active[i]) continue;
+    const std::size_t n = std::size_t(r.from.inputs[i]);
+    r.to.g.outputs.push_back(cotangent[n] ? cotangent[n].id : zeros_like(r.map[n]).id);
+  }
+  if (r.to.failed()) r.to.g.outputs.clear();
+}
+
+/// The graph of (outputs, cotangents of the inputs that `active` names) from (inputs, cotangents of the outputs).
+/// With `of_scalar` the first output is the scalar to differentiate: its cotangent is 1 and the others' are 0.
+constexpr graph vjp_graph(const graph& g, const flag_list& active, bool of_scalar) {
+  builder b;
+  replay r(g, b);
+  copy_inputs(r);
+  for (int n = 0; n < g.size(); ++n) r.copy(n);
+  std::vector<value> cotangent;
+  cotangent.assign(g.nodes.size(), value{});
+  for (std::size_t i = 0; i < g.outputs.size(); ++i) {
+    const std::size_t o = std::size_t(g.outputs[i]);
+    b.g.outputs.push_back(r.map[o].id);
+    value seed;
+    if (!of_scalar) seed = b.input(r.map[o].type(), r.map[o].dims());
+    else if (i == 0) seed = constant(b, r.map[o].type(), {}, 1);
+    if (seed) cotangent[o] = cotangent[o] ? add(cotangent[o], seed) : seed;
+  }
+  if (!b.failed()) pull_back(r, dependent_nodes(g, active), cotangent);
+  output_cotangents(r, active, cotangent);
+  return b.finish();
+}
+
+/// The transpose of a graph that is linear in all its inputs: cotangents of the inputs from those of the outputs.
+constexpr graph transpose_graph(const graph& g) {
+  flag_list all;
+  all.assign(g.inputs.size(), true);
+  const flag_list dependent = dependent_nodes(g, all);
+  builder b;
+  replay r(g, b);
+  b.take_symbols(g);
+  // The inputs' values do not exist: only what does not depend on them may be computed.
+  for (int i : g.inputs) r.map[std::size_t(i)] = constant(b, g[i].type, g[i].dims, 0);
+  for (int n = 0; n < g.size(); ++n) {
+    r.copy(n);
+    if (g[n].is_input() || !dependent[std::size_t(n)]) continue;
+    const call c = r.at(n);
+    int count = 0;
+    bool linear = true;
+    for (int k = 0; k < c.count; ++k) {
+      if (!dependent[std::size_t(g.operand(n, k))]) continue;
+      ++count;
+      linear = linear && c.op->has.linear && c.op->linear(c, k);
+    }
+    if (!linear || (c.op->bilinear && count > 1)) b.fail(message{} << "linear_transpose: the function is not linear: " << c.op->name << " of its inputs");
+  }
+  std::vector<value> cotangent;
+  cotangent.assign(g.nodes.size(), value{});
+  for (int o : g.outputs) {
+    const value seed = b.input(g[o].type, g[o].dims);
+    value& ct = cotangent[std::size_t(o)];
+    ct = ct ? add(ct, seed) : seed;
+  }
+  if (!b.failed()) pull_back(r, dependent, cotangent);
+  output_cotangents(r, all, cotangent);
+  return b.finish();
+}
+
+}  // namespace cotangent
