@@ -26,6 +26,9 @@ template <extent Offset, extent... Strides> struct access {};
 /// A run-time index: adds register Register (int32 or int64, in bounds) times Stride to an access.
 template <int Register, extent Stride> struct indexed {};
 
+/// The statements. They share their names with functions elsewhere, hence a namespace.
+namespace kernels {
+
 /// register <- Buffer[access + sum of indexed]
 template <class T, int Buffer, class Access, class... Indexed> struct load {};
 
@@ -41,15 +44,11 @@ template <class Op, class T, int... Registers> struct apply {};
 /// Buffer[access + sum of indexed] <- Register
 template <class T, int Buffer, int Register, class Access, class... Indexed> struct store {};
 
-namespace kernels {
-
 /// Buffer[access] <- Op over all points of the same access. The strides of reduced dimensions are 0.
 /// Op has `template <class T> static constexpr T identity()` and `template <class V> static V combine(V, V)`.
-/// Say kernels::reduce where packs are in scope: they have a function of this name.
 template <class Op, class T, int Buffer, int Register, class Access> struct reduce {};
 
 }  // namespace kernels
-using kernels::reduce;
 
 template <class Space, class... Statements> struct kernel {};
 

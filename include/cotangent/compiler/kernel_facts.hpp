@@ -12,9 +12,12 @@
 
 namespace cotangent::kernels {
 
+/// is_slot, as a constant that device code may ask for.
+template <extent E> inline constexpr bool names_slot = is_slot(E);
+
 /// The value of an extent, stride or offset: the number itself, or the run-time extent that a slot names.
 template <extent E> COTANGENT_INLINE constexpr extent value_of([[maybe_unused]] const extent* slots) {
-  if constexpr (is_slot(E)) return slots[E - slot_base];
+  if constexpr (names_slot<E>) return slots[E - slot_base];
   else return E;
 }
 
@@ -43,7 +46,7 @@ struct statement_facts {
   dtype type = dtype::float32;
   bool varying = false;  // depends on the lane dimension
   int place = 0;         // index among the registers of its type that vary as it does; of a reduce, among the reductions
-  int sum = 0;           // of a reduce over lanes: index among those of its type
+  int sum = 0;           // of a reduce: index among those of its type
   unsigned long bits = 0;  // of a constant
   reduction reduces = reduction::row;
   std::uint32_t kept_dims = 0;  // of a reduce: bit d is set if merged dimension d is not reduced
@@ -60,7 +63,7 @@ template <int Statements> struct facts_table {
   merged_dims dims;
   int fixed[computable_types] = {};    // registers that are the same for all lanes, by type
   int varying[computable_types] = {};  // the others
-  int sums[computable_types] = {};     // reductions over lanes, by type
+  int sums[computable_types] = {};     // reductions, by type
   int reductions = 0;
   int buffers = 0;
   int slots = 0;
@@ -197,7 +200,7 @@ template <int Statements> struct recorder {
       if (stride_along(A{}, t.dims.last[d]) != 0) s.kept_dims |= std::uint32_t(1) << d;
     const bool keeps_lane = t.dims.rank > 0 && (s.kept_dims >> (t.dims.rank - 1) & 1u);
     s.reduces = keeps_lane ? reduction::keeps_lane : s.kept_dims == 0 ? reduction::whole : reduction::row;
-    if (!keeps_lane) s.sum = t.sums[type_place(s.type)]++;
+    s.sum = t.sums[type_place(s.type)]++;
     return 0;
   }
 };
@@ -227,9 +230,10 @@ template <extent... Extents, class... Statements> struct kernel_facts<kernel<spa
 
   /// The extent of merged dimension d.
   static COTANGENT_INLINE constexpr extent extent_of(int d, [[maybe_unused]] const extent* slots) {
+    constexpr merged_dims merged = dims;
     const extent all[] = {value_of<Extents>(slots)..., 1};
     extent n = 1;
-    for (int i = dims.first[d]; i <= dims.last[d]; ++i) n *= all[i];
+    for (int i = merged.first[d]; i <= merged.last[d]; ++i) n *= all[i];
     return n;
   }
 

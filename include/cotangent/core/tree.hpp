@@ -49,6 +49,7 @@ inline constexpr int max_fields = 24;
 /// its type, so unlike a converting probe it cannot spread over the elements of a field that is an array.
 template <class S, int N> consteval bool takes_braces() {
   if constexpr (N == 0) return true;
+  // clang-format off
   else if constexpr (N == 1) return requires { S{{}}; };
   else if constexpr (N == 2) return requires { S{{}, {}}; };
   else if constexpr (N == 3) return requires { S{{}, {}, {}}; };
@@ -74,6 +75,7 @@ template <class S, int N> consteval bool takes_braces() {
   else if constexpr (N == 23) return requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; };
   else if constexpr (N == 24) return requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; };
   else if constexpr (N == 25) return requires { S{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}; };
+  // clang-format on
 }
 /// The largest N in [Low, High) that S takes.
 template <class S, int Low, int High> consteval int count_fields() {
@@ -89,6 +91,7 @@ template <class S, class V> constexpr decltype(auto) visit_fields(S& from, V&& v
   constexpr int count = field_count<std::remove_const_t<S>>;
   static_assert(count <= max_fields, "tree: a struct of arrays has more than 24 fields; group some into a nested struct");
   if constexpr (count == 0 || count > max_fields) return visitor();
+  // clang-format off
   else if constexpr (count == 1) { auto& [a] = from; return visitor(a); }
   else if constexpr (count == 2) { auto& [a, b] = from; return visitor(a, b); }
   else if constexpr (count == 3) { auto& [a, b, c] = from; return visitor(a, b, c); }
@@ -113,6 +116,7 @@ template <class S, class V> constexpr decltype(auto) visit_fields(S& from, V&& v
   else if constexpr (count == 22) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = from; return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v); }
   else if constexpr (count == 23) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = from; return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w); }
   else if constexpr (count == 24) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x] = from; return visitor(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x); }
+  // clang-format on
 }
 
 template <class X>

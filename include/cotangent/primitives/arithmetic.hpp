@@ -199,16 +199,20 @@ struct integer_pow_p : differentiable<integer_pow_p> {
     if (c.attribute(0) == 2) return c[0] * c[0];
     return {};
   }
-  template <extent N, class V> static COTANGENT_INLINE V power(V x) {
-    if constexpr (N == 1) return x;
-    else if constexpr (N % 2 == 0) return power<N / 2>(x * x);
-    else return x * power<N / 2>(x * x);
-  }
-  template <extent N, class V> static COTANGENT_INLINE V lane(V x) {
-    if constexpr (N == 0) return V(1);
-    else if constexpr (N < 0) return V(1) / power<-N>(x);
-    else return power<N>(x);
-  }
+  /// The lane program for exponent N.
+  template <extent N> struct exponent {
+    template <extent M, class V> static COTANGENT_INLINE V power(V x) {
+      if constexpr (M == 1) return x;
+      else if constexpr (M % 2 == 0) return power<M / 2>(x * x);
+      else return x * power<M / 2>(x * x);
+    }
+    template <class V> static COTANGENT_INLINE V lane(V x) {
+      if constexpr (N == 0) return V(1);
+      else if constexpr (N < 0) return V(1) / power<-N>(x);
+      else return power<N>(x);
+    }
+  };
+  template <class T, extent N> using lane_for = exponent<N>;
 };
 
 struct sqrt_p : floating<sqrt_p> {

@@ -160,6 +160,14 @@ struct convert_p : pointwise {
     if (is_constant(c[0]) && is_floating(c.type)) return constant(*c.b, c.type, c.dims, constant_value(c[0]));
     return {};
   }
+  /// The lane program for the result's element type.
+  template <class T> struct to {
+    template <class V> static COTANGENT_INLINE auto lane(V x) {
+      if constexpr (std::is_same_v<T, bool>) return x != V(0);
+      else return convert<T>(x);
+    }
+  };
+  template <class T> using lane_for = to<T>;
 };
 constexpr value convert(value x, dtype to) { return x.type() == to ? x : emit<convert_p>({x}, nullptr, 0, to); }
 

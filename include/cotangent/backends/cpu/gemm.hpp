@@ -6,7 +6,16 @@
 #include <memory>
 #include <type_traits>
 
+// GCC warns of the deliberately undefined vectors in its own intrinsics where Eigen uses them.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 #include <Eigen/Core>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 #include <cotangent/backends/cpu/threads.hpp>
 #include <cotangent/core/extents.hpp>

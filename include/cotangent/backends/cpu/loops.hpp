@@ -25,10 +25,20 @@ template <class Kernel> struct lane_plan {
   /// Lanes per register: a native vector of the widest type, or less where the rows are shorter.
   static constexpr int width = lanes < 0 || lanes >= native ? native : lanes < 1 ? 1 : int(std::bit_ceil(std::size_t(lanes)));
 
-  static constexpr bool sums_lanes = table.sums[0] + table.sums[1] + table.sums[2] + table.sums[3] + table.sums[4] > 0;
+  static constexpr bool sums_lanes = [] {
+    for (const statement_facts& s : table.statements)
+      if (s.kind == action::reduce && s.reduces != reduction::keeps_lane) return true;
+    return false;
+  }();
+  static constexpr bool grouped = sums_groups_of_rows<facts>();
   static constexpr int varying = table.varying[0] + table.varying[1] + table.varying[2] + table.varying[3] + table.varying[4];
+  static constexpr int fixed = table.fixed[0] + table.fixed[1] + table.fixed[2] + table.fixed[3] + table.fixed[4];
   /// Vectors per iteration: independent sums hide the latency of adding.
-  static constexpr int unroll = lanes >= 0 && lanes < 4 * width ? 1 : sums_lanes ? (varying <= 16 ? 4 : varying <= 48 ? 2 : 1) : 1;
+  static constexpr int unroll = [] {
+    int u = !sums_lanes && !grouped ? 1 : varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
+    while (u > 1 && lanes >= 0 && lanes < u * width) u /= 2;
+    return u;
+  }();
   /// Long kernels are instantiated once, with every access masked, because compile time is linear in their length.
   static constexpr bool always_partial = varying > 200;
 };
@@ -43,38 +53,65 @@ template <class Facts> COTANGENT_HOST_INLINE void merged_extents(const extent* s
   for (int d = 0; d < Facts::dims.rank; ++d) to[d] = Facts::extent_of(d, slots);
 }
 
-/// Runs one row's lanes.
-template <class Kernel, class Sequence>
-COTANGENT_HOST_INLINE void run_lanes(const position<kernel_facts<Kernel>>& at, extent first, extent last,
-                                     running_sums<Kernel, lane_plan<Kernel>::width>* sums, Sequence sequence) {
+/// Evaluates the statements for one vector, or its first `count` lanes, of `rows` rows: one, or a group whose
+/// results stay in registers.
+template <class Kernel, bool Partial, int Vectors, class Sums>
+COTANGENT_HOST_INLINE void run_vectors(position<kernel_facts<Kernel>>& at, extent lane, int count, [[maybe_unused]] extent rows,
+                                       fixed_registers<kernel_facts<Kernel>, lane_plan<Kernel>::width>& fixed, Sums* sums) {
   using facts = kernel_facts<Kernel>;
   using plan = lane_plan<Kernel>;
   constexpr int N = plan::width;
-  using whole = evaluation<facts, N, false, running_sums<Kernel, N>>;
-  using tail = evaluation<facts, N, true, running_sums<Kernel, N>>;
-  if (first >= last) return;
-  fixed_registers<facts, N> fixed;
-  if constexpr (facts::table.fixed[0] + facts::table.fixed[1] + facts::table.fixed[2] + facts::table.fixed[3] + facts::table.fixed[4] > 0) {
-    varying_registers<facts, N> none;
-    whole e{at, first, N, fixed, none, sums[0]};
-    evaluate<false>(Kernel{}, sequence, e);
-  }
-  extent lane = first;
-  if constexpr (!plan::always_partial || N == 1) {
-    for (; lane + plan::unroll * N <= last; lane += plan::unroll * N) {
-      varying_registers<facts, N> varying[plan::unroll];
-      for (int u = 0; u < plan::unroll; ++u) {
-        whole e{at, lane + u * N, N, fixed, varying[u], sums[u]};
-        evaluate<true>(Kernel{}, sequence, e);
-      }
-    }
-  }
-  if constexpr (N > 1)
-    for (; lane < last; lane += N) {
-      varying_registers<facts, N> varying;
-      tail e{at, lane, int(smaller(N, last - lane)), fixed, varying, sums[0]};
+  constexpr auto sequence = std::make_index_sequence<facts::statements>();
+  [[maybe_unused]] constexpr auto reductions = std::make_index_sequence<std::size_t(facts::table.reductions)>();
+  varying_registers<facts, N> varying[Vectors];
+  const auto row = [&] {
+    for (int u = 0; u < Vectors; ++u) {
+      evaluation<facts, N, Partial, Sums> e{at, lane + u * N, count, fixed, varying[u], sums[u]};
+      if constexpr (plan::grouped && plan::fixed > 0)
+        if (u == 0) evaluate<false>(Kernel{}, sequence, e);
       evaluate<true>(Kernel{}, sequence, e);
     }
+  };
+  if constexpr (!plan::grouped) row();
+  else {
+    constexpr int inner = facts::dims.rank - 2;
+    const extent first = at.index[inner];
+    for (int u = 0; u < Vectors; ++u) sums[u].template load_columns<Partial>(lane + u * N, count, reductions);
+    for (extent r = 0; r < rows; ++r) {
+      at.index[inner] = first + r;
+      row();
+    }
+    at.index[inner] = first;
+    for (int u = 0; u < Vectors; ++u) sums[u].template store_columns<Partial>(lane + u * N, count, reductions);
+  }
+}
+
+/// Runs the lanes [first, last) of one row, or of a group of rows.
+template <class Kernel, class Sums>
+COTANGENT_HOST_INLINE void run_lanes(position<kernel_facts<Kernel>>& at, extent first, extent last, extent rows, Sums* sums) {
+  using facts = kernel_facts<Kernel>;
+  using plan = lane_plan<Kernel>;
+  constexpr int N = plan::width;
+  if (first >= last) return;
+  fixed_registers<facts, N> fixed;
+  if constexpr (plan::fixed > 0 && !plan::grouped) {
+    varying_registers<facts, N> none;
+    evaluation<facts, N, false, Sums> e{at, first, N, fixed, none, sums[0]};
+    evaluate<false>(Kernel{}, std::make_index_sequence<facts::statements>(), e);
+  }
+  extent lane = first;
+  if constexpr (!plan::always_partial || N == 1)
+    for (; lane + plan::unroll * N <= last; lane += plan::unroll * N) run_vectors<Kernel, false, plan::unroll>(at, lane, N, rows, fixed, sums);
+  if constexpr (N > 1 || plan::unroll > 1)
+    for (; lane < last; lane += N) run_vectors<Kernel, true, 1>(at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
+}
+
+/// Combines sums, one copy per vector of an iteration, into the results of their scope.
+template <reduction Scope, class Kernel, int N, int Unroll>
+COTANGENT_HOST_INLINE void finish_sums(running_sums<Kernel, N> (&sums)[Unroll], const position<kernel_facts<Kernel>>& at) {
+  constexpr auto reductions = std::make_index_sequence<std::size_t(kernel_facts<Kernel>::table.reductions)>();
+  for (int u = 1; u < Unroll; ++u) sums[0].template merge<Scope>(sums[u], reductions);
+  sums[0].template flush<Scope>(at, reductions);
 }
 
 /// Runs the points of a box in order, in this thread, adding reductions to `to`.
@@ -83,7 +120,9 @@ COTANGENT_HOST_INLINE void sweep(position<kernel_facts<Kernel>> at, const extent
   using facts = kernel_facts<Kernel>;
   using plan = lane_plan<Kernel>;
   constexpr int outer = facts::dims.outer();
-  const auto sequence = std::make_index_sequence<facts::statements>();
+  // Sums over lanes go to their results this often: rounding errors grow with the length of a sum.
+  constexpr extent block = plan::sums_lanes ? 8192 : std::numeric_limits<extent>::max() / 2;
+  constexpr extent group = 8;
   constexpr auto reductions = std::make_index_sequence<std::size_t(facts::table.reductions)>();
   running_sums<Kernel, plan::width> sums[plan::unroll];
   for (auto& s : sums) {
@@ -96,18 +135,29 @@ COTANGENT_HOST_INLINE void sweep(position<kernel_facts<Kernel>> at, const extent
       at.index[d] = extents[d] > 0 ? rest % extents[d] : 0;
       rest = extents[d] > 0 ? rest / extents[d] : 0;
     }
-  for (; row < b.last_row; ++row) {
-    for (auto& s : sums) s.template clear<reduction::row>(reductions);
-    run_lanes<Kernel>(at, b.first_lane, b.last_lane, sums, sequence);
-    for (int u = 1; u < plan::unroll; ++u) sums[0].template merge<reduction::row>(sums[u], reductions);
-    sums[0].template flush<reduction::row>(at, reductions);
+  for (extent summed = 0; row < b.last_row;) {
+    extent rows = 1;
+    if constexpr (plan::grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
+    for (auto& s : sums) s.locate(at, reductions);
+    for (extent lane = b.first_lane; lane < b.last_lane; lane += block) {
+      const extent last = smaller(lane + block, b.last_lane);
+      for (auto& s : sums) s.template clear<reduction::row>(reductions);
+      run_lanes<Kernel>(at, lane, last, rows, sums);
+      finish_sums<reduction::row>(sums, at);
+      if ((summed += (last - lane) * rows) >= block) {
+        finish_sums<reduction::whole>(sums, at);
+        for (auto& s : sums) s.template clear<reduction::whole>(reductions);
+        summed = 0;
+      }
+    }
+    row += rows;
+    if constexpr (outer > 0) at.index[outer - 1] += rows - 1;
     for (int d = outer - 1; d >= 0; --d) {
       if (++at.index[d] < extents[d]) break;
       at.index[d] = 0;
     }
   }
-  for (int u = 1; u < plan::unroll; ++u) sums[0].template merge<reduction::whole>(sums[u], reductions);
-  sums[0].template flush<reduction::whole>(at, reductions);
+  finish_sums<reduction::whole>(sums, at);
 }
 
 /// Reduction R of a kernel: points `to` at its results in the caller's buffer and sets those whose index along the

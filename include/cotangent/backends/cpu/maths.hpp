@@ -2,8 +2,10 @@
 /// Mathematical functions of packs, found by argument-dependent lookup: exp(x), sin(x), pow(x, y), ...
 /// One text for float and double, every width, and scalars in device code.
 
+#include <cotangent/backends/cpu/maths/elementwise.hpp>
 #include <cotangent/backends/cpu/maths/error_function.hpp>
 #include <cotangent/backends/cpu/maths/exponential.hpp>
 #include <cotangent/backends/cpu/maths/logarithm.hpp>
 #include <cotangent/backends/cpu/maths/power.hpp>
+#include <cotangent/backends/cpu/maths/special.hpp>
 #include <cotangent/backends/cpu/maths/trigonometric.hpp>

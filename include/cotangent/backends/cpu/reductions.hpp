@@ -96,40 +96,97 @@ template <class Op, int Bytes, class T> COTANGENT_HOST_INLINE void combine_into(
   *to = Op::combine(reg(*to), reg(x))[0];
 }
 
-/// Sums over lanes in registers, and the row of results of reductions that keep the lanes.
+/// Whether rows are walked in groups, so that results that keep the lanes stay in registers for a group: the
+/// innermost outer dimension is summed by all reductions that keep the lanes, and no reduction ends with a row.
+template <class Facts> constexpr bool sums_groups_of_rows() {
+  if (Facts::dims.rank < 2 || Facts::table.scatters) return false;
+  const std::uint32_t inner = std::uint32_t(1) << (Facts::dims.rank >= 2 ? Facts::dims.rank - 2 : 0);
+  bool some = false;
+  for (const statement_facts& s : Facts::table.statements) {
+    if (s.kind != action::reduce || s.reduces == reduction::whole) continue;
+    if (s.reduces == reduction::row || (s.kept_dims & inner)) return false;
+    some = true;
+  }
+  return some;
+}
+
+/// The reductions of a kernel while it runs: sums in registers, one per lane.
 template <class Kernel, int N> struct running_sums {
   using list = reductions_of<Kernel>;
   using facts = typename list::facts;
   static constexpr int bytes = mask_bytes<facts>;
+  static constexpr bool grouped = sums_groups_of_rows<facts>();
+  template <class T> using reg = register_type<T, N, bytes>;
 
   sum_registers<facts, N> sums;
   const targets<facts>* to;
+  void* rows[targets<facts>::count];  // this row's results of reductions that keep the lanes
 
+  /// Called by a reduce statement.
   template <int K, class Op, class T, class Access, class V, class E> COTANGENT_HOST_INLINE void add(const V& value, const E& e) {
     constexpr statement_facts s = facts::table.statements[K];
-    using reg = register_type<T, N, bytes>;
-    if constexpr (s.reduces == reduction::keeps_lane) {
-      constexpr extent stride = lane_stride<facts, Access>;
-      T* row = to->template row<T>(s.place, e.at);
-      if constexpr (stride == 1) {
-        T* p = row + e.lane;
-        if constexpr (E::partial) Op::combine(reg::load(p, e.count), value).store(p, e.count);
-        else Op::combine(reg::load(p), value).store(p);
-      } else {
-        const extent step = to->strides[s.place][facts::dims.rank - 1];
-        T* p = row + e.lane * step;
-        Op::combine(reg::load_strided(p, step, e.count), value).store_strided(p, step, e.count);
-      }
-    } else {
-      reg& sum = sums.template of<T>(s.sum);
-      [[maybe_unused]] const reg identity = Op::template identity<T>();
-      if constexpr (E::partial && N > 1 && std::is_same_v<T, bool>) {
-        const auto active = first_lanes<bytes, N>(e.count);
-        sum = Op::combine(sum, (active & value) | ((!active) & identity));
-      } else if constexpr (E::partial && N > 1) {
-        sum = Op::combine(sum, select(first_lanes<int(sizeof(T)), N>(e.count), reg(value), identity));
-      } else sum = Op::combine(sum, value);
-    }
+    reg<T>& sum = sums.template of<T>(s.sum);
+    [[maybe_unused]] const reg<T> identity = Op::template identity<T>();
+    if constexpr (s.reduces == reduction::keeps_lane && grouped) sum = Op::combine(sum, value);
+    else if constexpr (s.reduces == reduction::keeps_lane) {
+      store_row<T, s.place, E::partial>(Op::combine(load_row<T, s.place, E::partial>(e.lane, e.count), value), e.lane, e.count);
+    } else if constexpr (E::partial && N > 1 && std::is_same_v<T, bool>) {
+      const auto active = first_lanes<bytes, N>(e.count);
+      sum = Op::combine(sum, (active & value) | ((!active) & identity));
+    } else if constexpr (E::partial && N > 1) {
+      sum = Op::combine(sum, select(first_lanes<int(sizeof(T)), N>(e.count), reg<T>(value), identity));
+    } else sum = Op::combine(sum, value);
+  }
+
+  template <class T, int R, bool Partial> COTANGENT_HOST_INLINE reg<T> load_row(extent lane, int count) const {
+    const T* row = static_cast<const T*>(rows[R]);
+    if constexpr (!contiguous<R>) return reg<T>::load_strided(row + lane * lane_step(R), lane_step(R), count);
+    else if constexpr (Partial) return reg<T>::load(row + lane, count);
+    else return reg<T>::load(row + lane);
+  }
+  template <class T, int R, bool Partial> COTANGENT_HOST_INLINE void store_row(reg<T> value, extent lane, int count) const {
+    T* row = static_cast<T*>(rows[R]);
+    if constexpr (!contiguous<R>) value.store_strided(row + lane * lane_step(R), lane_step(R), count);
+    else if constexpr (Partial) value.store(row + lane, count);
+    else value.store(row + lane);
+  }
+  template <int R>
+  static constexpr bool contiguous = lane_stride<facts, typename reduce_parts<typename list::template statement<R>>::where> == 1;
+  COTANGENT_HOST_INLINE extent lane_step(int reduction) const { return to->strides[reduction][targets<facts>::rank - 1]; }
+
+  /// Finds this row's results.
+  template <std::size_t... R> COTANGENT_HOST_INLINE void locate([[maybe_unused]] const position<facts>& at, std::index_sequence<R...>) {
+    const int done[] = {0, locate_one<int(R)>(at)...};
+    (void)done;
+  }
+  template <int R> COTANGENT_HOST_INLINE int locate_one(const position<facts>& at) {
+    using T = typename reduce_parts<typename list::template statement<R>>::type;
+    if constexpr (list::template facts_of<R>.reduces == reduction::keeps_lane) rows[R] = to->template row<T>(R, at);
+    return 0;
+  }
+
+  /// Moves the results that keep the lanes into registers, and back.
+  template <bool Partial, std::size_t... R>
+  COTANGENT_HOST_INLINE void load_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count, std::index_sequence<R...>) {
+    const int done[] = {0, load_column<Partial, int(R)>(lane, count)...};
+    (void)done;
+  }
+  template <bool Partial, int R> COTANGENT_HOST_INLINE int load_column(extent lane, int count) {
+    constexpr statement_facts s = list::template facts_of<R>;
+    using T = type_of<s.type>;
+    if constexpr (s.reduces == reduction::keeps_lane) sums.template of<T>(s.sum) = load_row<T, R, Partial>(lane, count);
+    return 0;
+  }
+  template <bool Partial, std::size_t... R>
+  COTANGENT_HOST_INLINE void store_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count, std::index_sequence<R...>) {
+    const int done[] = {0, store_column<Partial, int(R)>(lane, count)...};
+    (void)done;
+  }
+  template <bool Partial, int R> COTANGENT_HOST_INLINE int store_column(extent lane, int count) {
+    constexpr statement_facts s = list::template facts_of<R>;
+    using T = type_of<s.type>;
+    if constexpr (s.reduces == reduction::keeps_lane) store_row<T, R, Partial>(sums.template of<T>(s.sum), lane, count);
+    return 0;
   }
 
   /// Sets the sums of one scope to their identities.
@@ -148,7 +205,7 @@ template <class Kernel, int N> struct running_sums {
   }
 
   /// Combines another copy's sums into this one's.
-  template <reduction Scope, std::size_t... R> COTANGENT_HOST_INLINE void merge(running_sums& other, std::index_sequence<R...>) {
+  template <reduction Scope, std::size_t... R> COTANGENT_HOST_INLINE void merge([[maybe_unused]] running_sums& other, std::index_sequence<R...>) {
     const int done[] = {0, merge_one<Scope, int(R)>(other)...};
     (void)done;
   }
@@ -164,7 +221,7 @@ template <class Kernel, int N> struct running_sums {
   }
 
   /// Combines the sums of one scope into their results.
-  template <reduction Scope, std::size_t... R> COTANGENT_HOST_INLINE void flush(const position<facts>& at, std::index_sequence<R...>) {
+  template <reduction Scope, std::size_t... R> COTANGENT_HOST_INLINE void flush([[maybe_unused]] const position<facts>& at, std::index_sequence<R...>) {
     const int done[] = {0, flush_one<Scope, int(R)>(at)...};
     (void)done;
   }

@@ -59,8 +59,9 @@ template <class Facts> struct position {
 
   /// What kernel dimension d contributes to an access of this stride, at lane index 0.
   COTANGENT_INLINE extent outer_step(int d, extent stride) const {
-    const int m = Facts::dims.merged_from[d];
-    return m >= 0 && m < Facts::dims.rank - 1 && Facts::dims.last[m] == d ? index[m] * stride : 0;
+    constexpr merged_dims dims = Facts::dims;
+    const int m = dims.merged_from[d];
+    return m >= 0 && m < dims.rank - 1 && dims.last[m] == d ? index[m] * stride : 0;
   }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// erf, erfc, erf_inv.
+/// erf.
 
 #include <cotangent/backends/cpu/maths/logarithm.hpp>
 
@@ -30,12 +30,6 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> erf(pack<T
   const V beyond = multiply_subtract(exp_near_zero(r), power_of_two(k), T(1));
   return copysign(select(a < V(T(1)), fma(a, p, a), beyond), x);
 }
-
-struct erfc_of_element {
-  template <class T> COTANGENT_HD T operator()(T x) const { return std::erfc(x); }
-};
-/// 1 - erf(x); the C library per lane. jax.scipy.special.erfc.
-COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> erfc(pack<T, N> x) { return lane_by_lane(x, erfc_of_element()); }
 
 }  // namespace COTANGENT_ISA
 }  // namespace cotangent

@@ -88,8 +88,12 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> tanh(pack<
   // tanh |x| = -m / (2 + m) with m = e^(-2|x|) - 1, and e^(-2|x|) = 2^k (q + 1).
   const V y = lesser(V(T(20)), abs(x)) * V(T(-2));
   const V k = nearest_multiple(y, log2_e<T>);
-  const V r = multiply_subtract(k, ln2_low<T>, multiply_subtract(k, ln2_high<T>, y));
-  const V q = fma(r * r, exp_tail(r), r), p = power_of_two(k);
+  const V unrounded = multiply_subtract(k, ln2_high<T>, y), r = multiply_subtract(k, ln2_low<T>, unrounded);
+  const V tail = exp_tail(r);
+  V q;
+  if constexpr (std::is_same_v<T, double>) q = r + fma(r * r, tail, multiply_subtract(k, ln2_low<T>, unrounded - r));
+  else q = fma(r * r, tail, r);
+  const V p = power_of_two(k);
   const V m = fma(p, q, p - T(1)), d = m + T(2);
   return copysign(divide(m, d, m - (d - T(2))), x);
 }

@@ -41,26 +41,33 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log(pack<T
   return log_of(m - T(1), e);
 }
 
-/// At most 1.5 ULP, exact for powers of two. log2(0) = -inf, NaN below 0. jnp.log2.
-COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log2(pack<T, N> x) {
-  using V = pack<T, N>;
-  constexpr T low = std::is_same_v<T, float> ? T(0x1.4ae0c0p-26) : T(0x1.777d0ffda0d24p-56);
-  const auto [m, e] = take_apart(x);
-  const V f = m - T(1);
-  return multiply_add(f, log2_e<T>, e) + multiply_add(log1p_tail(f), log2_e<T>, f * V(low));
+/// f * high + c + rest, where `rest` takes what the first two lose: high has half the bits of a T, and low the next.
+COTANGENT_LANES template <class T, int N>
+COTANGENT_INLINE pack<T, N> log_in_base(pack<T, N> f, pack<T, N> c, std::type_identity_t<T> high, std::type_identity_t<T> low, pack<T, N> rest) {
+  using I = integer_like<T>;
+  const auto upper_half = pack<I, N>(I(-1)) << (mantissa_bits<T> / 2 + 1);
+  const pack<T, N> f_high = bit_cast<T>(bit_cast<I>(f) & upper_half);
+  rest = multiply_add(f_high, low, multiply_add(f - f_high, high + low, rest));
+  return multiply_add(f_high, high, c) + multiply_add(log1p_tail(f), high + low, rest);
 }
 
-/// At most 2 ULP. log10(0) = -inf, NaN below 0. jnp.log10.
+/// At most 1.5 ULP, exact for powers of two. log2(0) = -inf, NaN below 0. jnp.log2.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log2(pack<T, N> x) {
+  constexpr bool single = std::is_same_v<T, float>;
+  constexpr T high = single ? T(0x1.714p+0) : T(0x1.715476p+0), low = single ? T(0x1.47652cp-12) : T(0x1.4ae0bf85ddf44p-26);
+  const auto [m, e] = take_apart(x);
+  return log_in_base(m - T(1), e, high, low, pack<T, N>(T(0)));
+}
+
+/// At most 1.5 ULP. log10(0) = -inf, NaN below 0. jnp.log10.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log10(pack<T, N> x) {
   using V = pack<T, N>;
   constexpr bool single = std::is_same_v<T, float>;
-  constexpr T log10_e = T(0x1.bcb7b1526e50ep-2), log10_e_low = single ? T(-0x1.5b235ep-27) : T(0x1.95355baaafad3p-57);
+  constexpr T high = single ? T(0x1.bcap-2) : T(0x1.bcb7b1p-2), low = single ? T(0x1.7b1526p-14) : T(0x1.49b9438ca9aaep-28);
   // log10 2 in two parts; the first times an exponent is exact.
-  constexpr T high = single ? T(0x1.344p-2) : T(0x1.34413509f6p-2), low = single ? T(0x1.3509f8p-18) : T(0x1.9fef311f12b36p-42);
+  constexpr T log10_2 = single ? T(0x1.344p-2) : T(0x1.34413509f6p-2), log10_2_low = single ? T(0x1.3509f8p-18) : T(0x1.9fef311f12b36p-42);
   const auto [m, e] = take_apart(x);
-  const V f = m - T(1);
-  const V sum = multiply_add(f, log10_e, e * V(high)), rest = multiply_add(f, log10_e_low, e * V(low));
-  return sum + multiply_add(log1p_tail(f), log10_e, rest);
+  return log_in_base(m - T(1), e * V(log10_2), high, low, e * V(log10_2_low));
 }
 
 /// log(1 + x). At most 2 ULP; x itself where |x| is tiny. log1p(-1) = -inf, NaN below. jnp.log1p.
@@ -69,10 +76,9 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log1p(pack
   const V u = x + T(1), back = u - T(1);
   const V lost = (x - back) + (T(1) - (u - back));
   const auto [m, e] = take_apart(u);
-  // u + lost = 2^e (1 + f); where e is large, lost no longer counts.
-  const V f = fma(lost, power_of_two(-lesser(V(T(100)), e)), m - T(1));
-  const V r = select(is_finite(e), log_of(f, e), select(m == m, e, m));
-  return select(abs(x) < V(std::numeric_limits<T>::epsilon() / 4), x, r);
+  // u + lost = 2^e (1 + f). At u = 0 and inf what is lost is not a number, and nothing.
+  const V share = scale(lost, -e);
+  return copysign(log_of((m - T(1)) + select(share == share, share, V(T(0))), e), x);
 }
 
 }  // namespace COTANGENT_ISA

@@ -9,11 +9,22 @@
 namespace cotangent {
 inline namespace COTANGENT_ISA {
 
-/// c0 + c1 x + c2 x^2 + ... by Horner's rule.
-COTANGENT_LANES template <class T, int N, class... C>
-COTANGENT_INLINE pack<T, N> polynomial(pack<T, N> x, std::type_identity_t<T> c0, C... c) {
-  if constexpr (sizeof...(C) == 0) return pack<T, N>(c0);
-  else return fma(polynomial(x, c...), x, pack<T, N>(c0));
+/// The Count terms of a polynomial in x whose coefficients are c[First], c[First + Step], ... Long ones are split into
+/// even and odd terms (Estrin), which shortens the chain of dependent operations.
+template <int First, int Step, int Count> struct polynomial_terms {
+  COTANGENT_LANES template <class T, int N, int Size> static COTANGENT_INLINE pack<T, N> of(pack<T, N> x, const T (&c)[Size]) {
+    if constexpr (Count == 1) return pack<T, N>(c[First]);
+    else if constexpr (Count <= 4) return fma(polynomial_terms<First + Step, Step, Count - 1>::of(x, c), x, pack<T, N>(c[First]));
+    else return fma(polynomial_terms<First + Step, 2 * Step, Count / 2>::of(x * x, c), x,
+                    polynomial_terms<First, 2 * Step, (Count + 1) / 2>::of(x * x, c));
+  }
+};
+
+/// c0 + c1 x + c2 x^2 + ... The last step is Horner's, which rounds least.
+COTANGENT_LANES template <class T, int N, class... C> COTANGENT_INLINE pack<T, N> polynomial(pack<T, N> x, C... c) {
+  const T coefficients[] = {T(c)...};
+  if constexpr (sizeof...(C) == 1) return pack<T, N>(coefficients[0]);
+  else return fma(polynomial_terms<1, 1, int(sizeof...(C)) - 1>::of(x, coefficients), x, pack<T, N>(coefficients[0]));
 }
 
 /// a * b + c, and c - a * b, with constants for any of the three.
@@ -23,13 +34,13 @@ COTANGENT_INLINE pack<T, N> multiply_add(pack<T, N> a, std::type_identity_t<pack
 }
 COTANGENT_LANES template <class T, int N>
 COTANGENT_INLINE pack<T, N> multiply_subtract(pack<T, N> a, std::type_identity_t<pack<T, N>> b, std::type_identity_t<pack<T, N>> c) {
-  return fma(-a, b, c);
+  return fnma(a, b, c);
 }
 
 /// a / (b + b_low), for b in [1, 2] and b_low below its last place.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> divide(pack<T, N> a, pack<T, N> b, pack<T, N> b_low) {
   const pack<T, N> inverse = pack<T, N>(T(1)) / b, q = a * inverse;
-  return fma(fma(-q, b_low, fma(-q, b, a)), inverse, q);
+  return fma(fnma(q, b_low, fnma(q, b, a)), inverse, q);
 }
 
 /// Adding this to a small number leaves its nearest integer in the low bits.

@@ -1,5 +1,5 @@
 #pragma once
-/// pow, cbrt, rsqrt, hypot.
+/// pow, cbrt, rsqrt.
 
 #include <cotangent/backends/cpu/maths/logarithm.hpp>
 
@@ -15,18 +15,17 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> cbrt(pack<
   const auto [m, e] = take_apart(abs(x));
   // |x| = v 2^(3 third) with v in [0.375, 3)
   const V third = nearest_multiple(e, T(1) / T(3));
-  const V v = m * power_of_two(multiply_subtract(third, T(3), e));
-  // y approaches v^(-1/3), by the cubically convergent iteration y (1 + h/3 + 2h^2/9), h = 1 - v y^3.
-  V y = polynomial(v, T(1.855021), T(-1.630172), T(1.0699801), T(-0.34150356), T(0.04104326));
-  for (int i = 0; i < (std::is_same_v<T, float> ? 1 : 2); ++i) {
-    const V h = fma(-(v * y), y * y, V(T(1)));
-    y = fma(y * h, polynomial(h, T(1) / T(3), T(2) / T(9)), y);
-  }
+  const V v = scale(m, multiply_subtract(third, T(3), e));
+  // y approaches v^(-1/3): first by the cubically convergent iteration y (1 + h/3 + 2h^2/9), h = 1 - v y^3.
+  V y = polynomial(v, T(1.7154051), T(-1.0990616), T(0.45258096), T(-0.067028336));
+  const V h = fnma(v * y, y * y, V(T(1)));
+  y = fma(y * h, polynomial(h, T(1) / T(3), T(2) / T(9)), y);
+  if constexpr (std::is_same_v<T, double>) y = fma(fnma(v * y, y * y, V(T(1))), y * V(T(1) / T(3)), y);
   // One Newton step on the root itself, c = v y^2.
   const V c = v * y * y;
-  const V root = fma(fma(-c, c * c, v), y * y * V(T(1) / T(3)), c);
+  const V root = fma(fnma(c, c * c, v), y * y * V(T(1) / T(3)), c);
   const auto itself = (x == V(T(0))) | !is_finite(x);
-  return select(itself, x, copysign(root * power_of_two(third), x));
+  return select(itself, x, copysign(scale(root, third), x));
 }
 
 /// Signs and exceptions of x^y, given |x|^y for the ordinary arguments (C11 F.10.4.4).
@@ -95,14 +94,6 @@ COTANGENT_LANES template <int N> COTANGENT_INLINE pack<double, N> pow_of_magnitu
 /// infinities as in C's pow. jnp.power.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> pow(pack<T, N> x, pack<T, N> y) {
   return with_exceptions_of_pow(pow_of_magnitude(x, y), x, y);
-}
-
-struct hypot_of_elements {
-  template <class T> COTANGENT_HD T operator()(T x, T y) const { return std::hypot(x, y); }
-};
-/// sqrt(x^2 + y^2) without overflow; the C library per lane. jnp.hypot.
-COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> hypot(pack<T, N> x, pack<T, N> y) {
-  return lane_by_lane(x, y, hypot_of_elements());
 }
 
 }  // namespace COTANGENT_ISA

@@ -17,21 +17,17 @@ template <class T> inline constexpr T one_over_pi = T(0x1.45f306dc9c883p-2);
 /// The largest argument that the three parts serve.
 template <class T> inline constexpr T largest_angle = std::is_same_v<T, float> ? T(3e4) : T(1e9);
 
-/// sin r for |r| <= pi / 2.
-COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> sin_of_reduced(pack<T, N> r) {
-  const pack<T, N> z = r * r;
+/// sin(x - k pi) for |x - k pi| <= pi / 2; 2k is an integer.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> sin_less_multiple_of_pi(pack<T, N> x, pack<T, N> k) {
+  // The third part is below the last place of r, and is added where it costs no rounding of r.
+  const pack<T, N> r = multiply_subtract(k, pi_2<T>, multiply_subtract(k, pi_1<T>, x)), low = k * pack<T, N>(-pi_3<T>), z = r * r;
+  pack<T, N> p;
   if constexpr (std::is_same_v<T, float>)
-    return fma(r * z, polynomial(z, -1.666666e-01f, 8.333067e-03f, -1.9809545e-04f, 2.605424e-06f), r);
+    p = polynomial(z, -1.666666e-01f, 8.333067e-03f, -1.9809545e-04f, 2.605424e-06f);
   else
-    return fma(r * z,
-               polynomial(z, -0.16666666666666666, 0.008333333333333207, -0.0001984126984121248, 2.7557319211569342e-06,
-                          -2.5052106904383674e-08, 1.605894099833541e-10, -7.643019200685579e-13, 2.7214168944905967e-15),
-               r);
-}
-
-/// x - k pi
-COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> less_multiple_of_pi(pack<T, N> x, pack<T, N> k) {
-  return multiply_subtract(k, pi_3<T>, multiply_subtract(k, pi_2<T>, multiply_subtract(k, pi_1<T>, x)));
+    p = polynomial(z, -0.16666666666666666, 0.008333333333333207, -0.0001984126984121248, 2.7557319211569342e-06,
+                   -2.5052106904383674e-08, 1.605894099833541e-10, -7.643019200685579e-13, 2.7214168944905967e-15);
+  return r + fma(r * z, p, low);
 }
 
 /// r, and f(x) in the lanes where x is too large to reduce.
@@ -61,8 +57,8 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> sin(pack<T
   using I = integer_like<T>;
   const V a = abs(x), t = multiply_add(a, one_over_pi<T>, to_integer_bits<T>);
   const auto odd = bit_cast<I>(t) << (int(sizeof(T)) * 8 - 1);
-  V r = flip_sign(sin_of_reduced(less_multiple_of_pi(a, t - to_integer_bits<T>)), odd ^ sign_of(x));
-  if (any(a > V(largest_angle<T>))) [[unlikely]] r = redo_large_angles(x, r, sine_of_element());
+  V r = flip_sign(sin_less_multiple_of_pi(a, t - to_integer_bits<T>), odd ^ sign_of(x));
+  if (any_greater(a, V(largest_angle<T>))) [[unlikely]] r = redo_large_angles(x, r, sine_of_element());
   return r;
 }
 
@@ -73,8 +69,8 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> cos(pack<T
   // |x| = (k + 1/2) pi + r, and cos |x| = -sin r, or sin r where k is odd.
   const V a = abs(x), t = multiply_add(a, one_over_pi<T>, T(-0.5)) + to_integer_bits<T>;
   const auto even = ~(bit_cast<I>(t) << (int(sizeof(T)) * 8 - 1)) & pack<I, N>(sign_bit<T>);
-  V r = flip_sign(sin_of_reduced(less_multiple_of_pi(a, (t - to_integer_bits<T>) + T(0.5))), even);
-  if (any(a > V(largest_angle<T>))) [[unlikely]] r = redo_large_angles(x, r, cosine_of_element());
+  V r = flip_sign(sin_less_multiple_of_pi(a, (t - to_integer_bits<T>) + T(0.5)), even);
+  if (any_greater(a, V(largest_angle<T>))) [[unlikely]] r = redo_large_angles(x, r, cosine_of_element());
   return r;
 }
 
@@ -85,8 +81,10 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> tan(pack<T
   constexpr T half_pi_1 = pi_1<T> / 2, half_pi_2 = pi_2<T> / 2, half_pi_3 = pi_3<T> / 2;
   // |x| = k pi/2 + r + low
   const V a = abs(x), t = multiply_add(a, 2 * one_over_pi<T>, to_integer_bits<T>), k = t - to_integer_bits<T>;
-  const V first = multiply_subtract(k, half_pi_1, a), second = multiply_subtract(k, half_pi_2, first);
-  const V rest = multiply_subtract(k, half_pi_3, multiply_subtract(k, half_pi_2, first - second));
+  // The second subtraction with its error (Dekker): near multiples of pi / 2 it cancels.
+  const V first = multiply_subtract(k, half_pi_1, a), product = k * V(half_pi_2), second = first - product;
+  const V error = (first - second) - product;
+  const V rest = multiply_subtract(k, half_pi_3, error - multiply_add(k, half_pi_2, -product));
   const V r = second + rest, low = (second - r) + rest;
   const V z = r * r;
   V p;
@@ -100,7 +98,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> tan(pack<T
   // Where k is odd, tan |x| = -1 / tan(r + low).
   const auto odd = bit_cast<I>(t) << (int(sizeof(T)) * 8 - 1);
   V q = flip_sign(select(odd != pack<I, N>(I(0)), V(T(1)) / tangent, tangent), odd ^ sign_of(x));
-  if (any(a > V(largest_angle<T>))) [[unlikely]] q = redo_large_angles(x, q, tangent_of_element());
+  if (any_greater(a, V(largest_angle<T>))) [[unlikely]] q = redo_large_angles(x, q, tangent_of_element());
   return q;
 }
 

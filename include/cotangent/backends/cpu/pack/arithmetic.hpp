@@ -20,6 +20,25 @@ template <class T> COTANGENT_INLINE pack<T, 1> fma(pack<T, 1> a, pack<T, 1> b, p
   else return std::fma(a[0], b[0], c[0]);
 }
 
+/// c - a * b, rounded once.
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fnma(pack<T, N> a, pack<T, N> b, pack<T, N> c) {
+  if constexpr (std::is_integral_v<T>) return c - a * b;
+  else {
+    pack<T, N> r;
+    for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, vector_fnma(a.part(k), b.part(k), c.part(k)));
+    return r;
+  }
+}
+template <class T> COTANGENT_INLINE pack<T, 1> fnma(pack<T, 1> a, pack<T, 1> b, pack<T, 1> c) { return fma(-a, b, c); }
+
+/// Whether a > b in some lane.
+template <class T, int N> COTANGENT_HOST_INLINE bool any_greater(pack<T, N> a, pack<T, N> b) {
+  bool r = false;
+  for (int k = 0; k < pack<T, N>::parts; ++k) r |= vector_any_greater(a.part(k), b.part(k));
+  return r;
+}
+template <class T> COTANGENT_INLINE bool any_greater(pack<T, 1> a, pack<T, 1> b) { return a[0] > b[0]; }
+
 /// Correctly rounded; sqrt(-0) = -0, NaN below.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> sqrt(pack<T, N> x) {
   pack<T, N> r;

@@ -95,6 +95,24 @@ template <class V> COTANGENT_HOST_INLINE V vector_fma(V a, V b, V c) {
     return lane_by_lane<V>([](T x, T y, T z) { return T(std::fma(x, y, z)); }, a, b, c);
 }
 
+/// c - a * b, rounded once.
+template <class V> COTANGENT_HOST_INLINE V vector_fnma(V a, V b, V c) {
+  using T = std::remove_cvref_t<decltype(a[0])>;
+#if defined(COTANGENT_AVX512)
+  if constexpr (std::is_same_v<T, float> && sizeof(V) == 64) return (V)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
+  else if constexpr (std::is_same_v<T, double> && sizeof(V) == 64) return (V)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+  else
+#endif
+#if defined(__FMA__)
+  if constexpr (std::is_same_v<T, float> && sizeof(V) == 32) return (V)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c);
+  else if constexpr (std::is_same_v<T, double> && sizeof(V) == 32) return (V)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+  else if constexpr (std::is_same_v<T, float> && sizeof(V) == 16) return (V)_mm_fnmadd_ps((__m128)a, (__m128)b, (__m128)c);
+  else if constexpr (std::is_same_v<T, double> && sizeof(V) == 16) return (V)_mm_fnmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
+  else
+#endif
+    return lane_by_lane<V>([](T x, T y, T z) { return T(std::fma(-x, y, z)); }, a, b, c);
+}
+
 template <class V> COTANGENT_HOST_INLINE V vector_sqrt(V a) {
   using T = std::remove_cvref_t<decltype(a[0])>;
 #if defined(COTANGENT_AVX512)
@@ -349,6 +367,17 @@ template <class V> COTANGENT_HOST_INLINE bool vector_any(V v) {
       if (v[i]) return true;
     return false;
   }
+}
+
+/// Whether a > b in some lane.
+template <class V> COTANGENT_HOST_INLINE bool vector_any_greater(V a, V b) {
+#if defined(COTANGENT_AVX512)
+  using T = std::remove_cvref_t<decltype(a[0])>;
+  if constexpr (std::is_same_v<T, float> && sizeof(V) == 64) return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ) != 0;
+  else if constexpr (std::is_same_v<T, double> && sizeof(V) == 64) return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_GT_OQ) != 0;
+  else
+#endif
+    return vector_any(a > b);
 }
 
 // nvcc does not expand a pack in __builtin_shufflevector, so it copies.

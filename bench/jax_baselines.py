@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""The benchmarks' programs in JAX on the CPU: jax_baselines.py [GROUP...] [--threads N] [--quick] [--json FILE]
+
+Groups: mlp, chain, call. Rows are {"group", "case", "threads", "ms"}, ms the median. float32, jit, donated
+parameters; the process is held to N cores (default 2), which XLA's thread pool follows.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("groups", nargs="*")
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--quick", action="store_true")
+parser.add_argument("--json")
+options = parser.parse_args()
+
+# Before JAX is imported: it sizes its thread pool by the cores that it may use.
+cores = sorted(os.sched_getaffinity(0))
+threads = min(options.threads, len(cores))
+os.sched_setaffinity(0, cores[:threads])
+os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'}"
+os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+rows = []
+
+
+def record(group, case, seconds):
+    rows.append({"group": group, "case": case, "threads": threads, "ms": statistics.median(seconds) * 1e3})
+    print(f"{group:8} {case:44} {rows[-1]['ms']:14.6f} ms", file=sys.stderr)
+
+
+def timed(f, repetitions=41, sample_ms=2.0):
+    """Seconds per call of f, which waits for its result: samples of as many calls as fill sample_ms."""
+    f()
+    start = time.perf_counter()
+    f()
+    calls = max(1, int(sample_ms / 1e3 / max(time.perf_counter() - start, 1e-9)))
+    samples = []
+    for _ in range(max(5, repetitions // (5 if options.quick else 1))):
+        start = time.perf_counter()
+        for _ in range(calls):
+            f()
+        samples.append((time.perf_counter() - start) / calls)
+    return samples
+
+
+# The network of the main job.
+
+WIDTHS = [784, 512, 256, 10]
+
+
+def initial_weights(rows_, cols):
+    """As mlp_eigen::initialize."""
+    k = np.arange(rows_ * cols, dtype=np.float64)
+    w = np.sqrt(2 / rows_) * np.sqrt(2) * np.sin(0.7 * k + 1e-3 * (k * k / rows_))
+    return jnp.array(w.astype(np.float32).reshape(rows_, cols))
+
+
+def loss(parameters, x, y):
+    for w, b in parameters[:-1]:
+        x = jax.nn.gelu(x @ w + b)
+    w, b = parameters[-1]
+    logits = jax.nn.log_softmax(x @ w + b)
+    return -jnp.mean(jnp.take_along_axis(logits, y[:, None], axis=1))
+
+
+def adam_step(state, x, y):
+    parameters, m, v, t = state
+    value, gradient = jax.value_and_grad(loss)(parameters, x, y)
+    t = t + 1
+    m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, gradient)
+    v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * jnp.square(g), v, gradient)
+    c1, c2 = 1 / (1 - 0.9**t), 1 / (1 - 0.999**t)
+    parameters = jax.tree.map(lambda p, m, v: p - 1e-3 * (m * c1) / (jnp.sqrt(v * c2) + 1e-8), parameters, m, v)
+    return (parameters, m, v, t), value
+
+
+def initial_state():
+    parameters = [(initial_weights(a, b), jnp.zeros(b, jnp.float32)) for a, b in zip(WIDTHS, WIDTHS[1:])]
+    zeros = lambda: jax.tree.map(jnp.zeros_like, parameters)  # noqa: E731
+    return parameters, zeros(), zeros(), jnp.float32(0)
+
+
+def mlp():
+    batch, examples = 256, 60000
+    i = np.arange(examples * 784, dtype=np.float64)
+    images = jnp.array((0.5 + 0.5 * np.sin(i * i)).astype(np.float32).reshape(examples, 784))
+    labels = jnp.array(np.arange(examples) * 7 % 10, dtype=jnp.int32)
+    step = jax.jit(adam_step, donate_argnums=0)
+
+    state, x, y = initial_state(), images[:batch], labels[:batch]
+    samples = []
+    for k in range(100 if options.quick else 600):
+        start = time.perf_counter()
+        state, value = step(state, x, y)
+        jax.block_until_ready((state, value))
+        samples.append(time.perf_counter() - start)
+        if k == 19:
+            print(f"mlp: loss after 20 steps {float(value):.6f} (by hand: 1.764762)", file=sys.stderr)
+    record("mlp", "train step, batch 256", samples[10:])
+
+    # An epoch: shuffled minibatches gathered inside the compiled step, the partial batch at the end included.
+    gather_step = jax.jit(lambda s, images, labels, k: adam_step(s, images[k], labels[k]), donate_argnums=0)
+    random = np.random.default_rng(0)
+    samples = []
+    for epoch in range(2 if options.quick else 6):
+        order = random.permutation(examples).astype(np.int32)
+        start = time.perf_counter()
+        for first in range(0, examples, batch):
+            state, value = gather_step(state, images, labels, order[first : first + batch])
+        jax.block_until_ready((state, value))
+        samples.append(time.perf_counter() - start)
+    record("mlp", "epoch of 60000, batch 256", samples[1:])  # the first one compiles
+
+
+# Chains of pointwise operations; baselines/chains.hpp has the same ones.
+
+
+def compute_chain(h, operations):
+    for _ in range(operations // 4):
+        h = h * 0.9
+        h = h + 0.1
+        h = jnp.sin(h)
+        h = h * h
+    return h
+
+
+def memory_chain(h, operations):
+    for _ in range(operations // 4):
+        h = h * 0.9
+        h = h + 0.1
+        h = jnp.maximum(h, 0.2)
+        h = h * 1.1
+    return h
+
+
+def chain():
+    sizes = [("1k", 1 << 10), ("64k", 1 << 16), ("16M", 1 << 24)]
+    for name, size in sizes:
+        x = jnp.array((np.arange(size) % 1000).astype(np.float32) * np.float32(1e-3))
+        for kind, body in ("compute", compute_chain), ("memory", memory_chain):
+            for operations in 4, 20, 100:
+                programs = {
+                    "forward": jax.jit(lambda x, body=body, n=operations: body(x, n)),
+                    "grad": jax.jit(jax.grad(lambda x, body=body, n=operations: jnp.sum(body(x, n)))),
+                }
+                for direction, f in programs.items():
+                    samples = timed(lambda: f(x).block_until_ready(), repetitions=15 if size > 1 << 20 else 41)
+                    record("chain", f"{operations} {kind} operations, {name}, {direction}", samples)
+
+
+# What a call costs.
+
+
+def call():
+    a, b = jnp.float32(1.25), jnp.float32(0.5)
+    u, v = jnp.array([0.1, 0.2, 0.3], jnp.float32), jnp.array([1.0, 2.0, 3.0], jnp.float32)
+    scalars = lambda x, y: x * y + jnp.sin(x)  # noqa: E731
+    vectors = lambda x, y: jnp.sum(jnp.sin(x) * y)  # noqa: E731
+    for case, f, x, y in ("two scalars", scalars, a, b), ("two 3-vectors", vectors, u, v):
+        compiled, gradient = jax.jit(f), jax.jit(jax.grad(f))
+        record("call", case, timed(lambda: compiled(x, y).block_until_ready()))
+        record("call", f"{case}, grad", timed(lambda: gradient(x, y).block_until_ready()))
+
+
+def main():
+    groups = {"mlp": mlp, "chain": chain, "call": call}
+    for name in options.groups or groups:
+        if name in groups:
+            groups[name]()
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump(rows, out, indent=0)
+
+
+main()

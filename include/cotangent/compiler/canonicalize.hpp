@@ -1,0 +1,157 @@
+#pragma once
+/// Rewrites into the forms that kernels and libraries have: matrix products as gemm, negative pads as slices, and
+/// multiply-adds as fma, so that neither speed nor bits depend on the compiler's contraction of a * b + c.
+
+#include <cotangent/compiler/simplify.hpp>
+
+namespace cotangent {
+
+/// a * b + c, rounded once.
+struct fma_p : pointwise {
+  static constexpr std::string_view name = "fma";
+  static constexpr double flops = 2;
+  template <class V> static COTANGENT_INLINE V lane(V a, V b, V c) { return fma(a, b, c); }
+};
+
+/// Batched matrix product: the result is [batch, rows, columns]. Attributes: for lhs the axes of (batch, row,
+/// contracted), for rhs those of (batch, contracted, column); -1 if the operand has no such axis.
+struct gemm_p {
+  static constexpr std::string_view name = "gemm";
+  static constexpr role kind = role::opaque;
+  static constexpr extent extent_of(const call& c, int operand, int attribute) {
+    const extent axis = c.attribute(attribute);
+    return axis < 0 ? 1 : c[operand].dims()[int(axis)];
+  }
+  static constexpr void infer(call& c) {
+    c.type = c[0].type();
+    c.dims = {extent_of(c, 0, 0), extent_of(c, 0, 1), extent_of(c, 1, 5)};
+  }
+};
+
+/// The axes of one operand of a product by what they do.
+struct product_axes {
+  shape batch, free, contracted;
+};
+
+/// Whether the axes are consecutive and ascending.
+constexpr bool consecutive(const shape& axes) {
+  for (int i = 1; i < axes.rank; ++i)
+    if (axes[i] != axes[i - 1] + 1) return false;
+  return true;
+}
+
+/// An operand with each kind of axis merged into one (at most), and where each kind is: batch, free, contracted.
+struct merged_operand {
+  value v;
+  extent where[3] = {-1, -1, -1};
+};
+constexpr merged_operand merge_axes(value v, product_axes a) {
+  // A transpose in front is absorbed when it does not reorder several free axes.
+  const node& x = v.get();
+  if (x.op_id == primitive_of<transpose_p>.id && a.free.rank <= 1) {
+    shape p;
+    for (int i = 0; i < v.rank(); ++i) p.push_back(v.b->g.attribute(v.id, i));
+    for (shape* list : {&a.batch, &a.free, &a.contracted})
+      for (int i = 0; i < list->rank; ++i) (*list)[i] = p[int((*list)[i])];
+    v = {v.b, v.b->g.operand(v.id, 0)};
+  }
+  const bool last_is_batch = a.batch.rank > 0 && a.batch[a.batch.rank - 1] == v.rank() - 1 && v.dims()[v.rank() - 1] != 1;
+  if (!consecutive(a.batch) || !consecutive(a.free) || !consecutive(a.contracted) || last_is_batch) {
+    v = transpose(v, join(join(a.batch, a.free), a.contracted));
+    const int nb = a.batch.rank, nf = a.free.rank;
+    a = {axes_from(0, nb), axes_from(nb, nf), axes_from(nb + nf, a.contracted.rank)};
+  }
+  merged_operand m;
+  const shape* kinds[] = {&a.batch, &a.free, &a.contracted};
+  shape dims;
+  for (int axis = 0; axis < v.rank();) {
+    for (int k = 0; k < 3; ++k) {
+      if (kinds[k]->rank == 0 || (*kinds[k])[0] != axis) continue;
+      extent e = 1;
+      for (extent i : *kinds[k]) e = v.b->symbols.combine(symbol::product, e, v.dims()[int(i)]);
+      m.where[k] = dims.rank;
+      dims.push_back(e);
+      axis += kinds[k]->rank;
+      break;
+    }
+  }
+  m.v = reshape(v, dims);
+  return m;
+}
+
+constexpr value as_gemm(const call& c) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  const merged_operand l = merge_axes(c[0], {d.lhs_batch, d.lhs_free(c[0].rank()), d.lhs_contracted});
+  // The contracted axes of rhs must be in the order of lhs's.
+  const merged_operand r = merge_axes(c[1], {d.rhs_batch, d.rhs_free(c[1].rank()), d.rhs_contracted});
+  const shape attributes{l.where[0], l.where[1], l.where[2], r.where[0], r.where[2], r.where[1]};
+  return reshape(emit<gemm_p>({l.v, r.v}, attributes), c.dims);
+}
+
+/// Sorts the contracted and batch axes by lhs, so that merging them keeps lhs in place where it can.
+constexpr value sorted_dot(const call& c) {
+  dot_dimensions d = dot_general_p::dimensions(c);
+  const auto sort = [](shape& key, shape& other) {
+    for (int i = 1; i < key.rank; ++i)
+      for (int j = i; j > 0 && key[j] < key[j - 1]; --j) {
+        const extent a = key[j], b = other[j];
+        key[j] = key[j - 1], key[j - 1] = a, other[j] = other[j - 1], other[j - 1] = b;
+      }
+  };
+  sort(d.lhs_contracted, d.rhs_contracted);
+  attribute_list l;
+  l.push(d.lhs_batch.rank).push(d.lhs_contracted.rank).push(d.lhs_batch).push(d.rhs_batch).push(d.lhs_contracted).push(d.rhs_contracted);
+  call e = c;
+  e.attributes = l.data, e.attribute_count = l.count;
+  return as_gemm(e);
+}
+
+/// A pad that cuts off becomes a slice and a pad that does not.
+constexpr value without_negative_pad(const call& c) {
+  const shape low = pad_p::part(c, 0), high = pad_p::part(c, 1), interior = pad_p::part(c, 2);
+  shape keep_low, keep_high, start, size = c.dims;
+  bool cuts = false;
+  for (int i = 0; i < low.rank; ++i) {
+    cuts = cuts || low[i] < 0 || high[i] < 0;
+    keep_low.push_back(low[i] < 0 ? 0 : low[i]), keep_high.push_back(high[i] < 0 ? 0 : high[i]);
+    start.push_back(low[i] < 0 ? -low[i] : 0);
+  }
+  if (!cuts) return {};
+  return slice(pad(c[0], c[1], keep_low, keep_high, interior), start, size, filled(low.rank, 1));
+}
+
+/// The graph in canonical form: only gemm for products, no negative pads, fma where a product has one use. Linear.
+constexpr graph canonicalize(const graph& g) {
+  if (!g.error.empty()) return {};
+  std::vector<int> uses;
+  uses.assign(g.nodes.size(), 0);
+  for (int i : g.operands) ++uses[std::size_t(i)];
+  for (int o : g.outputs) ++uses[std::size_t(o)];
+  builder b;
+  b.simplifying = true;
+  replay r(g, b);
+  copy_inputs(r);
+  const auto product_of = [&](int n) { return g[n].op_id == primitive_of<mul_p>.id && uses[std::size_t(n)] == 1 && is_floating(g[n].type); };
+  const auto factor = [&](int n, int k) { return r.map[std::size_t(g.operand(n, k))]; };
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].is_input()) continue;
+    const call c = r.at(n);
+    value& v = r.map[std::size_t(n)];
+    if (g[n].op_id == primitive_of<dot_general_p>.id) v = sorted_dot(c);
+    else if (g[n].op_id == primitive_of<pad_p>.id) v = without_negative_pad(c);
+    else if (g[n].op_id == primitive_of<add_p>.id) {
+      const int x = g.operand(n, 0), y = g.operand(n, 1);
+      if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), c[1]});
+      else if (product_of(y)) v = emit<fma_p>({factor(y, 0), factor(y, 1), c[0]});
+    } else if (g[n].op_id == primitive_of<sub_p>.id) {
+      const int x = g.operand(n, 0), y = g.operand(n, 1);
+      if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), -c[1]});
+      else if (product_of(y)) v = emit<fma_p>({-factor(y, 0), factor(y, 1), c[0]});
+    }
+    if (!v) v = b.emit(c);
+  }
+  for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+  return remove_dead(b.finish());
+}
+
+}  // namespace cotangent

@@ -1,0 +1,663 @@
+#pragma once
+/// Fusion and scheduling: which nodes are computed together in one kernel, in which order, and what is stored.
+///
+/// Pointwise nodes, gathers and reductions over the same iteration space share a kernel when every operand is either
+/// made in that kernel at the same point or by an earlier step. Views (broadcast, transpose, slice, reverse),
+/// constants and iotas cost nothing: they become the way a kernel reads. Pads and concatenations become stores into
+/// windows of their buffer. Everything else is a step of its own.
+
+#include <cotangent/compiler/canonicalize.hpp>
+
+namespace cotangent {
+
+/// One statement of a kernel to be; see compiler/kernel.hpp for what each does.
+struct statement {
+  enum kind : unsigned char { load, constant, index, apply, store, reduce };
+  kind what = load;
+  dtype type = dtype::float32;
+  int node = -1;             // apply, reduce: the node whose primitive this is
+  std::uint64_t op_id = 0;
+  std::uint64_t bits = 0;    // constant
+  int dimension = 0;         // index
+  int buffer = -1;           // load, store, reduce: number within the step
+  int registers[4] = {};     // operands; store, reduce: the value
+  int register_count = 0;
+  buffer_access where;       // extents of it may be slots of the step
+  int indexed[max_rank] = {};  // registers of run-time indices, with their strides
+  shape indexed_strides;
+};
+
+/// One thing to run: a kernel, or an opaque primitive.
+struct step {
+  int node = -1;  // the opaque node, or -1 for a kernel
+  shape space;    // of a kernel
+  int statements = 0, statement_count = 0;
+  int buffers = 0, buffer_count = 0;  // the buffers it touches (opaque: operands, then the result)
+  int slots = 0, slot_count = 0;      // the extents that its slots name
+  bool after_rows = false;            // a kernel that runs on the finished rows of the gemm before it
+};
+
+/// Memory for one value.
+struct buffer {
+  enum kind : unsigned char { input, output, arena, data };
+  kind where = arena;
+  int number = 0;  // of the input or output; of the dense node
+  dtype type = dtype::float32;
+  shape dims;
+  int first = -1, last = -1;  // steps that write it first and use it last
+  extent offset = 0;          // in the arena, in bytes; set by the memory plan
+  int reuses = -1;            // output: the donated input whose memory it takes
+};
+
+/// The schedule of a graph.
+struct schedule {
+  std::vector<step> steps;
+  std::vector<statement> statements;
+  std::vector<int> step_buffers;
+  std::vector<extent> slots;
+  std::vector<buffer> buffers;
+  std::vector<int> output_buffers;  // per output of the graph
+  extent arena_bytes = 0;
+  bool dynamic_arena = false;       // sizes are known only at run time: offsets are then computed per call
+};
+
+/// Builds the schedule.
+class scheduler {
+ public:
+  constexpr explicit scheduler(const graph& g) : g_(g) {
+    b_.take_symbols(g);
+    b_.g = g;
+    const std::size_t n = g.nodes.size();
+    group_.assign(n, -1);
+    buffer_.assign(n, -1);
+    stored_.assign(n, 0);
+    copied_.assign(n, 0);
+  }
+
+  constexpr schedule run() {
+    require_memory();
+    form_groups();
+    order_groups();
+    mark_stored();
+    make_buffers();
+    for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
+    find_lifetimes();
+    for (int o : g_.outputs) (void)o;
+    out_.output_buffers = output_buffers_;
+    return out_;
+  }
+
+ private:
+  /// A value computed in a group, or written to memory.
+  struct member {
+    int node = -1;
+    int write = -1;  // number of a write, or -1: the node is computed
+  };
+  /// Elements of `source` stored into a window of a buffer: of the node `target`, or of output `output`.
+  struct write {
+    int source = -1, target = -1, output = -1;
+    buffer_access window;
+  };
+  struct group {
+    int node = -1;  // opaque
+    shape space;
+    std::vector<member> members;
+    int next_of_space = -1;
+  };
+  /// Where a value is read from: the node that has memory or is a source, and how.
+  struct leaf {
+    int node = -1;
+    buffer_access access;
+    bool direct = true;  // not through a view
+  };
+
+  const graph& g_;
+  builder b_;
+  schedule out_;
+  std::vector<int> group_;      // per node: the group that computes (or finishes) it
+  std::vector<int> buffer_;
+  flag_list stored_, copied_;   // must be in memory; a view that must be copied there
+  std::vector<group> groups_;
+  std::vector<write> writes_;
+  std::vector<shape> spaces_;
+  std::vector<int> first_of_space_, last_of_space_;
+  std::vector<int> order_, position_;
+  std::vector<int> output_buffers_, output_node_;
+
+  constexpr const node& at(int n) const { return g_[n]; }
+  constexpr role kind(int n) const { return at(n).is_input() ? role::source : at(n).op->kind; }
+  constexpr bool is(int n, std::uint64_t id) const { return at(n).op_id == id; }
+  constexpr bool is_windowed(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id); }
+  constexpr bool is_reshape(int n) const { return is(n, primitive_of<reshape_p>.id); }
+  constexpr bool is_inline_source(int n) const { return is(n, primitive_of<constant_p>.id) || is(n, primitive_of<iota_p>.id); }
+  /// Computed in a kernel, point by point.
+  constexpr bool is_lane_node(int n) const { return kind(n) == role::pointwise || kind(n) == role::gather; }
+
+  constexpr call call_of(int n, std::vector<value>& operands) {
+    const node& x = at(n);
+    operands.clear();
+    for (int k = 0; k < x.operand_count; ++k) operands.push_back({&b_, g_.operand(n, k)});
+    call c;
+    c.b = &b_, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims, c.result = {&b_, n};
+    c.operands = operands.data(), c.count = x.operand_count;
+    c.attributes = g_.attributes.data() + x.attributes, c.attribute_count = x.attribute_count;
+    return c;
+  }
+
+  constexpr shape contiguous(const shape& dims) {
+    shape s = filled(dims.rank, 1);
+    for (int i = dims.rank - 1; i-- > 0;) s[i] = b_.symbols.combine(symbol::product, s[i + 1], dims[i + 1]);
+    return s;
+  }
+
+  /// The node whose memory `n` reads through reshapes.
+  constexpr int behind_reshapes(int n) const {
+    while (is_reshape(n) && !copied_[std::size_t(n)]) n = g_.operand(n, 0);
+    return n;
+  }
+
+  /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
+  constexpr leaf resolve(int n) {
+    std::vector<int> views;
+    leaf l{n, {}, true};
+    while (kind(l.node) == role::view && !copied_[std::size_t(l.node)]) {
+      views.push_back(l.node);
+      l.node = g_.operand(l.node, 0);
+      l.direct = false;
+    }
+    l.access.strides = contiguous(at(l.node).dims);
+    if (is(l.node, primitive_of<iota_p>.id)) {
+      const int axis = int(g_.attribute(l.node, at(l.node).attribute_count - 1));
+      l.access.strides = filled(at(l.node).dims.rank, 0);
+      l.access.strides[axis] = 1;
+    }
+    std::vector<value> operands;
+    for (std::size_t i = views.size(); i-- > 0;) {
+      const call c = call_of(views[i], operands);
+      l.access = c.op->view(c, l.access);
+    }
+    return l;
+  }
+
+  /// Marks what must lie in memory whatever the grouping: operands of opaque nodes, of reshapes, of gathers.
+  constexpr void require_memory() {
+    for (int n = 0; n < g_.size(); ++n) {
+      if (at(n).is_input()) continue;
+      const role k = kind(n);
+      const bool whole = (k == role::opaque && !is_windowed(n)) || is_reshape(n);
+      for (int i = 0; i < at(n).operand_count; ++i)
+        if (whole || (k == role::gather && i == 0)) need_memory(g_.operand(n, i), whole);
+    }
+  }
+  /// `contiguous_form`: the elements must be in row-major order of their own.
+  constexpr void need_memory(int n, bool contiguous_form) {
+    if (kind(n) == role::view && !contiguous_form) {
+      need_memory(g_.operand(n, 0), false);
+      return;
+    }
+    if (kind(n) == role::view || is_inline_source(n)) copied_[std::size_t(n)] = 1;
+    stored_[std::size_t(behind_reshapes(n))] = 1;
+  }
+
+  /// The first group in which a value over `space` may use node n at every point.
+  constexpr int first_use(int n, const shape& space) {
+    const leaf l = resolve(n);
+    const int made = group_[std::size_t(behind_reshapes(l.node))];
+    if (made < 0) return 0;
+    const group& there = groups_[std::size_t(made)];
+    const bool same_point = l.direct && there.node < 0 && there.space == space && !is_reshape(l.node) &&
+                            (is_lane_node(l.node) || copied_[std::size_t(l.node)]) && !is_windowed(l.node);
+    return same_point ? made : made + 1;
+  }
+
+  constexpr int space_number(const shape& s) {
+    for (std::size_t i = 0; i < spaces_.size(); ++i)
+      if (spaces_[i] == s) return int(i);
+    spaces_.push_back(s);
+    first_of_space_.push_back(-1);
+    last_of_space_.push_back(-1);
+    return int(spaces_.size()) - 1;
+  }
+
+  /// Puts a member into the earliest kernel over `space` from group `bound` on.
+  constexpr int place(member m, const shape& space, int bound) {
+    const std::size_t s = std::size_t(space_number(space));
+    int found = bound < int(groups_.size()) && groups_[std::size_t(bound)].node < 0 && groups_[std::size_t(bound)].space == space ? bound : -1;
+    for (int i = first_of_space_[s]; found < 0 && i >= 0; i = groups_[std::size_t(i)].next_of_space)
+      if (i >= bound) found = i;
+    if (found < 0) {
+      found = int(groups_.size());
+      group fresh;
+      fresh.space = space;
+      groups_.push_back(fresh);
+      if (last_of_space_[s] >= 0) groups_[std::size_t(last_of_space_[s])].next_of_space = found;
+      else first_of_space_[s] = found;
+      last_of_space_[s] = found;
+    }
+    groups_[std::size_t(found)].members.push_back(m);
+    return found;
+  }
+
+  constexpr int place_write(const write& w, const shape& space, int bound) {
+    const int use = first_use(w.source, space);
+    writes_.push_back(w);
+    return place({-1, int(writes_.size()) - 1}, space, bound > use ? bound : use);
+  }
+
+  constexpr void form_groups() {
+    std::vector<value> operands;
+    for (int n = 0; n < g_.size(); ++n) {
+      if (at(n).is_input() || (is_inline_source(n) && !copied_[std::size_t(n)]) || is(n, primitive_of<dense_p>.id)) continue;
+      const node& x = at(n);
+      const shape dims = x.dims;
+      if (copied_[std::size_t(n)]) {
+        const int bound = first_use_of_copied(n, dims);
+        group_[std::size_t(n)] = place({n, -1}, dims, bound);
+      } else if (kind(n) == role::view || is_reshape(n)) {
+        continue;
+      } else if (is_lane_node(n)) {
+        int bound = 0;
+        for (int k = 0; k < x.operand_count; ++k) {
+          int use = first_use(g_.operand(n, k), dims);
+          if (kind(n) == role::gather && k == 0) use = after(g_.operand(n, k));
+          if (use > bound) bound = use;
+        }
+        group_[std::size_t(n)] = place({n, -1}, dims, bound);
+      } else if (kind(n) == role::reduction) {
+        const shape space = at(g_.operand(n, 0)).dims;
+        group_[std::size_t(n)] = place({n, -1}, space, first_use(g_.operand(n, 0), space));
+        stored_[std::size_t(n)] = 1;
+      } else if (is(n, primitive_of<concatenate_p>.id)) {
+        write w{-1, n, -1, {0, contiguous(dims)}};
+        const int axis = int(g_.attribute(n, 0));
+        int last = 0;
+        for (int k = 0; k < x.operand_count; ++k) {
+          w.source = g_.operand(n, k);
+          const int made = place_write(w, at(w.source).dims, 0);
+          if (made > last) last = made;
+          const extent step = b_.symbols.combine(symbol::product, at(w.source).dims[axis], w.window.strides[axis]);
+          w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, step);
+        }
+        group_[std::size_t(n)] = last;
+        stored_[std::size_t(n)] = 1;
+      } else if (is(n, primitive_of<pad_p>.id)) {
+        place_pad(n, call_of(n, operands));
+      } else {
+        group fresh;
+        fresh.node = n;
+        groups_.push_back(fresh);
+        group_[std::size_t(n)] = int(groups_.size()) - 1;
+        stored_[std::size_t(n)] = 1;
+      }
+    }
+    place_outputs();
+  }
+
+  constexpr int first_use_of_copied(int n, const shape& dims) {
+    if (kind(n) != role::view) return 0;
+    copied_[std::size_t(n)] = 0;
+    const int bound = first_use(n, dims);
+    copied_[std::size_t(n)] = 1;
+    return bound;
+  }
+  /// The first group after n is in memory.
+  constexpr int after(int n) { return group_[std::size_t(behind_reshapes(resolve(n).node))] + 1; }
+
+  /// A pad first fills its buffer, then stores the operand into its window.
+  constexpr void place_pad(int n, const call& c) {
+    const shape dims = at(n).dims, low = pad_p::part(c, 0), interior = pad_p::part(c, 2);
+    write fill{g_.operand(n, 1), n, -1, {0, contiguous(dims)}};
+    fill.window.strides = contiguous(dims);
+    writes_.push_back(fill);
+    const int padding_ready = after(g_.operand(n, 1));
+    const int filled_in = place({-1, int(writes_.size()) - 1}, dims, padding_ready);
+    write w{g_.operand(n, 0), n, -1, {0, contiguous(dims)}};
+    for (int i = 0; i < dims.rank; ++i) {
+      w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, low[i], w.window.strides[i]));
+      w.window.strides[i] = b_.symbols.combine(symbol::product, w.window.strides[i], interior[i] + 1);
+    }
+    group_[std::size_t(n)] = place_write(w, at(w.source).dims, filled_in + 1);
+    stored_[std::size_t(n)] = 1;
+  }
+
+  /// An output is the buffer of the node that computes it, or a copy if that is an input, a view or taken already.
+  constexpr void place_outputs() {
+    for (std::size_t o = 0; o < g_.outputs.size(); ++o) {
+      const int n = g_.outputs[o], origin = behind_reshapes(n);
+      bool taken = group_[std::size_t(origin)] < 0;
+      for (int other : output_node_) taken = taken || other == origin;
+      if (taken) {
+        output_node_.push_back(-1);
+        place_write({n, -1, int(o), {0, contiguous(at(n).dims)}}, at(n).dims, 0);
+      } else {
+        output_node_.push_back(origin);
+        stored_[std::size_t(origin)] = 1;
+      }
+    }
+  }
+
+  /// Moves a kernel that uses a gemm's result right behind the gemm where its other operands allow.
+  constexpr void order_groups() {
+    for (int i = 0; i < int(groups_.size()); ++i) order_.push_back(i);
+    for (std::size_t at_gemm = 0; at_gemm < order_.size(); ++at_gemm) {
+      const int gemm = order_[at_gemm];
+      if (groups_[std::size_t(gemm)].node < 0 || !is(groups_[std::size_t(gemm)].node, primitive_of<gemm_p>.id)) continue;
+      renumber();
+      for (std::size_t j = at_gemm + 1; j < order_.size(); ++j) {
+        const int candidate = order_[j];
+        bool uses = false;
+        if (groups_[std::size_t(candidate)].node >= 0 || last_needed(candidate, gemm, uses) > int(at_gemm) || !uses) continue;
+        for (std::size_t k = j; k > at_gemm + 1; --k) order_[k] = order_[k - 1];
+        order_[at_gemm + 1] = candidate;
+        break;
+      }
+    }
+    renumber();
+  }
+  constexpr void renumber() {
+    position_.assign(groups_.size(), 0);
+    for (std::size_t i = 0; i < order_.size(); ++i) position_[std::size_t(order_[i])] = int(i);
+  }
+  /// The latest position of a group that the candidate reads from, and whether it reads from `gemm`.
+  constexpr int last_needed(int candidate, int gemm, bool& uses) {
+    int last = -1;
+    const auto need = [&](int n) {
+      const int made = group_[std::size_t(behind_reshapes(resolve(n).node))];
+      if (made < 0 || made == candidate) return;
+      uses = uses || made == gemm;
+      if (position_[std::size_t(made)] > last) last = position_[std::size_t(made)];
+    };
+    for (const member& m : groups_[std::size_t(candidate)].members) {
+      if (m.write >= 0) {
+        const write& w = writes_[std::size_t(m.write)];
+        need(w.source);
+        if (w.target >= 0 && is(w.target, primitive_of<pad_p>.id)) last = int(order_.size());  // keeps its place behind the fill
+      } else {
+        for (int k = 0; k < at(m.node).operand_count; ++k) need(g_.operand(m.node, k));
+      }
+    }
+    return last;
+  }
+
+  /// Marks values that a group other than their own reads, or that are read through a view.
+  constexpr void mark_stored() {
+    const auto use = [&](int n, int by) {
+      const leaf l = resolve(n);
+      const int origin = behind_reshapes(l.node), made = group_[std::size_t(origin)];
+      if (made >= 0 && (made != by || !l.direct || l.node != origin)) stored_[std::size_t(origin)] = 1;
+    };
+    for (int i = 0; i < int(groups_.size()); ++i) {
+      const group& x = groups_[std::size_t(i)];
+      for (const member& m : x.members) {
+        if (m.write >= 0) use(writes_[std::size_t(m.write)].source, i);
+        else if (copied_[std::size_t(m.node)]) {
+          copied_[std::size_t(m.node)] = 0;
+          use(m.node, i);
+          copied_[std::size_t(m.node)] = 1;
+          stored_[std::size_t(m.node)] = 1;
+        } else
+          for (int k = 0; k < at(m.node).operand_count; ++k) use(g_.operand(m.node, k), i);
+      }
+    }
+  }
+
+  constexpr int add_buffer(buffer::kind where, int number, dtype type, const shape& dims) {
+    buffer x;
+    x.where = where, x.number = number, x.type = type, x.dims = dims;
+    out_.buffers.push_back(x);
+    return int(out_.buffers.size()) - 1;
+  }
+
+  constexpr void make_buffers() {
+    for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
+      const int n = g_.inputs[i];
+      buffer_[std::size_t(n)] = add_buffer(buffer::input, int(i), at(n).type, at(n).dims);
+    }
+    for (std::size_t o = 0; o < g_.outputs.size(); ++o) {
+      const int n = g_.outputs[o];
+      output_buffers_.push_back(add_buffer(buffer::output, int(o), at(n).type, at(n).dims));
+      if (output_node_[o] >= 0) buffer_[std::size_t(output_node_[o])] = output_buffers_.back();
+    }
+    for (int n = 0; n < g_.size(); ++n) {
+      if (is(n, primitive_of<dense_p>.id)) buffer_[std::size_t(n)] = add_buffer(buffer::data, n, at(n).type, at(n).dims);
+      else if (stored_[std::size_t(n)] && buffer_[std::size_t(n)] < 0 && group_[std::size_t(n)] >= 0)
+        buffer_[std::size_t(n)] = add_buffer(buffer::arena, 0, at(n).type, at(n).dims);
+    }
+  }
+
+  // ---- statements of one group ----
+
+  step step_;
+  int current_ = -1;                 // position of the group
+  std::vector<int> register_;        // per node: its register in the current group, valid where register_group_ says so
+  std::vector<int> register_group_;
+
+  constexpr int local_buffer(int global) {
+    for (int i = 0; i < step_.buffer_count; ++i)
+      if (out_.step_buffers[std::size_t(step_.buffers + i)] == global) return i;
+    out_.step_buffers.push_back(global);
+    return step_.buffer_count++;
+  }
+  constexpr extent local_extent(extent e) {
+    e = b_.symbols.resolve(e);
+    if (!is_symbol(e)) return e;
+    for (int i = 0; i < step_.slot_count; ++i)
+      if (out_.slots[std::size_t(step_.slots + i)] == e) return symbol_base + i;
+    out_.slots.push_back(e);
+    return symbol_base + step_.slot_count++;
+  }
+  constexpr buffer_access local_access(buffer_access a) {
+    a.offset = local_extent(a.offset);
+    for (int i = 0; i < a.strides.rank; ++i) a.strides[i] = local_extent(a.strides[i]);
+    return a;
+  }
+  constexpr int add_statement(const statement& s) {
+    out_.statements.push_back(s);
+    return step_.statement_count++;
+  }
+  constexpr int add_constant(dtype type, double x) {
+    statement s;
+    s.what = statement::constant, s.type = type, s.bits = constant_bits(type, x);
+    return add_statement(s);
+  }
+  constexpr int add_lane(std::uint64_t op_id, dtype type, int a, int b) {
+    statement s;
+    s.what = statement::apply, s.type = type, s.op_id = op_id, s.registers[0] = a, s.registers[1] = b, s.register_count = 2;
+    return add_statement(s);
+  }
+
+  /// The register that holds node n at the current point.
+  constexpr int fetch(int n) {
+    if (register_group_[std::size_t(n)] == current_) return register_[std::size_t(n)];
+    const leaf l = resolve(n);
+    const node& x = at(l.node);
+    statement s;
+    s.type = x.type;
+    int r = -1;
+    if (is(l.node, primitive_of<constant_p>.id)) {
+      s.what = statement::constant, s.bits = x.bits;
+      r = add_statement(s);
+    } else if (is(l.node, primitive_of<iota_p>.id)) {
+      r = fetch_iota(l, x.type);
+    } else {
+      s.what = statement::load;
+      s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
+      s.where = local_access(l.access);
+      r = add_statement(s);
+    }
+    register_[std::size_t(n)] = r;
+    register_group_[std::size_t(n)] = current_;
+    return r;
+  }
+  /// offset + sum of index * stride, for an iota seen through views.
+  constexpr int fetch_iota(const leaf& l, dtype type) {
+    int r = -1;
+    for (int d = 0; d < l.access.strides.rank; ++d) {
+      if (l.access.strides[d] == 0) continue;
+      statement s;
+      s.what = statement::index, s.type = type, s.dimension = d;
+      int term = add_statement(s);
+      if (l.access.strides[d] != 1) term = add_lane(primitive_of<mul_p>.id, type, term, add_constant(type, double(l.access.strides[d])));
+      r = r < 0 ? term : add_lane(primitive_of<add_p>.id, type, r, term);
+    }
+    if (r < 0) return add_constant(type, double(l.access.offset));
+    return l.access.offset == 0 ? r : add_lane(primitive_of<add_p>.id, type, r, add_constant(type, double(l.access.offset)));
+  }
+
+  constexpr void emit_group(int position) {
+    if (register_.empty()) register_.assign(g_.nodes.size(), -1), register_group_.assign(g_.nodes.size(), -1);
+    const group& x = groups_[std::size_t(order_[std::size_t(position)])];
+    current_ = position;
+    step_ = {};
+    step_.statements = int(out_.statements.size());
+    step_.buffers = int(out_.step_buffers.size());
+    step_.slots = int(out_.slots.size());
+    step_.node = x.node;
+    if (x.node >= 0) {
+      for (int k = 0; k < at(x.node).operand_count; ++k)
+        out_.step_buffers.push_back(buffer_[std::size_t(behind_reshapes(g_.operand(x.node, k)))]), ++step_.buffer_count;
+      out_.step_buffers.push_back(buffer_[std::size_t(x.node)]), ++step_.buffer_count;
+    } else {
+      for (extent e : x.space) step_.space.push_back(local_extent(e));
+      for (const member& m : x.members) emit_member(m, x.space);
+      step_.after_rows = position > 0 && runs_after_rows(x);
+    }
+    out_.steps.push_back(step_);
+  }
+
+  constexpr void emit_member(const member& m, const shape& space) {
+    if (m.write >= 0) {
+      const write& w = writes_[std::size_t(m.write)];
+      const bool fill = w.target >= 0 && at(w.source).dims.rank == 0 && space.rank > 0;  // a pad's scalar
+      emit_store(fill ? fetch_scalar(w.source, space.rank) : fetch(w.source), at(w.source).type,
+                 w.output >= 0 ? output_buffers_[std::size_t(w.output)] : buffer_[std::size_t(w.target)], w.window);
+      return;
+    }
+    const int n = m.node;
+    const node& x = at(n);
+    if (copied_[std::size_t(n)]) {
+      copied_[std::size_t(n)] = 0;
+      const int r = fetch(n);
+      copied_[std::size_t(n)] = 1;
+      emit_store(r, x.type, buffer_[std::size_t(n)], {0, contiguous(space)});
+      return;
+    }
+    statement s;
+    s.type = x.type, s.node = n, s.op_id = x.op_id;
+    if (kind(n) == role::gather) {
+      const int result = emit_gather(n);
+      register_[std::size_t(n)] = result;
+    } else {
+      for (int k = 0; k < x.operand_count; ++k) s.registers[k] = fetch(g_.operand(n, k));
+      s.register_count = x.operand_count;
+      if (kind(n) == role::reduction) {
+        s.what = statement::reduce;
+        s.buffer = local_buffer(buffer_[std::size_t(n)]);
+        s.where = {0, filled(space.rank, 0)};
+        shape axes;
+        for (int k = 0; k < x.attribute_count; ++k) axes.push_back(g_.attribute(n, k));
+        const shape kept = complement(axes, space.rank), strides = contiguous(x.dims);
+        for (int i = 0; i < kept.rank; ++i) s.where.strides[int(kept[i])] = strides[i];
+        s.where = local_access(s.where);
+        add_statement(s);
+        return;
+      }
+      s.what = statement::apply;
+      register_[std::size_t(n)] = add_statement(s);
+    }
+    register_group_[std::size_t(n)] = current_;
+    if (stored_[std::size_t(n)]) emit_store(register_[std::size_t(n)], x.type, buffer_[std::size_t(n)], {0, contiguous(space)});
+  }
+
+  /// A scalar at every point of a space.
+  constexpr int fetch_scalar(int n, int rank) {
+    const leaf l = resolve(n);
+    statement s;
+    s.type = at(n).type;
+    if (is(l.node, primitive_of<constant_p>.id)) s.what = statement::constant, s.bits = at(l.node).bits;
+    else {
+      s.what = statement::load, s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
+      s.where = local_access({l.access.offset, filled(rank, 0)});
+    }
+    return add_statement(s);
+  }
+
+  constexpr int emit_gather(int n) {
+    std::vector<value> operands;
+    const addressing a = gather_p::addresses(call_of(n, operands));
+    const leaf l = resolve(g_.operand(n, 0));
+    statement s;
+    s.what = statement::load, s.type = at(n).type, s.node = n;
+    int registers[max_rank] = {};
+    for (int k = 1; k < at(n).operand_count; ++k) registers[k - 1] = fetch(g_.operand(n, k));
+    s.where = {l.access.offset, filled(at(n).dims.rank, 0)};
+    for (int i = 0; i < a.rank; ++i) {
+      const extent stride = l.access.strides[i];
+      if (a.axes[i].dimension >= 0) {
+        extent& to = s.where.strides[a.axes[i].dimension];
+        to = b_.symbols.combine(symbol::sum, to, stride);
+      }
+      if (a.axes[i].index >= 0) {
+        s.indexed[s.indexed_strides.rank] = registers[a.axes[i].index];
+        s.indexed_strides.push_back(local_extent(stride));
+      }
+    }
+    s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
+    s.where = local_access(s.where);
+    return add_statement(s);
+  }
+
+  constexpr void emit_store(int r, dtype type, int global, const buffer_access& where) {
+    statement s;
+    s.what = statement::store, s.type = type, s.registers[0] = r, s.register_count = 1;
+    s.buffer = local_buffer(global), s.where = local_access(where);
+    add_statement(s);
+  }
+
+  /// Whether this kernel can run row by row as the gemm before it finishes rows.
+  constexpr bool runs_after_rows(const group& x) {
+    const int gemm = groups_[std::size_t(order_[std::size_t(current_ - 1)])].node;
+    if (gemm < 0 || !is(gemm, primitive_of<gemm_p>.id) || x.space.rank < 2) return false;
+    const shape product = at(gemm).dims;
+    if (product[0] != 1 || x.space[0] != product[1]) return false;
+    const int result = buffer_[std::size_t(gemm)];
+    const shape rows = contiguous(x.space);
+    if (b_.symbols.combine(symbol::product, x.space[0], rows[0]) != b_.symbols.combine(symbol::product, product[1], product[2])) return false;
+    bool reads = false;
+    const buffer_access whole = local_access({0, rows});
+    for (int i = 0; i < step_.statement_count; ++i) {
+      const statement& s = out_.statements[std::size_t(step_.statements + i)];
+      if (s.what == statement::reduce && s.where.strides[0] == 0) return false;
+      if (s.what != statement::load || out_.step_buffers[std::size_t(step_.buffers + s.buffer)] != result) continue;
+      if (s.indexed_strides.rank > 0 || s.where.offset != 0 || !(s.where.strides == whole.strides)) return false;
+      reads = true;
+    }
+    return reads;
+  }
+
+  constexpr void find_lifetimes() {
+    for (std::size_t i = 0; i < out_.steps.size(); ++i) {
+      const step& s = out_.steps[i];
+      for (int k = 0; k < s.buffer_count; ++k) {
+        buffer& x = out_.buffers[std::size_t(out_.step_buffers[std::size_t(s.buffers + k)])];
+        if (x.first < 0) x.first = int(i);
+        x.last = int(i);
+      }
+      // A gemm and the kernel on its rows run together: what the kernel writes must not share memory with what the
+      // gemm still reads.
+      if (s.after_rows)
+        for (int k = 0; k < s.buffer_count; ++k) {
+          buffer& x = out_.buffers[std::size_t(out_.step_buffers[std::size_t(s.buffers + k)])];
+          if (x.first == int(i)) x.first = int(i) - 1;
+        }
+    }
+    // Symbols that slots name may be new: give the schedule's own list.
+    for (extent& e : out_.slots) e = b_.symbols.resolve(e);
+    symbols = b_.symbols.symbols;
+  }
+
+ public:
+  std::vector<symbol> symbols;  // of the graph, and those that strides and offsets added
+};
+
+}  // namespace cotangent

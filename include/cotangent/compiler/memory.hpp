@@ -1,0 +1,137 @@
+#pragma once
+/// The memory plan: which intermediate values share bytes of one arena, and which donated inputs become outputs.
+
+#include <cotangent/compiler/fuse.hpp>
+
+namespace cotangent {
+
+inline constexpr extent arena_alignment = 64;
+
+/// Bytes of a value, rounded up to the arena's alignment; every extent must be a number.
+constexpr extent buffer_bytes(const buffer& b) {
+  return (b.dims.size() * size_of(b.type) + arena_alignment - 1) / arena_alignment * arena_alignment;
+}
+constexpr bool has_symbol(const shape& s) {
+  for (extent e : s)
+    if (is_symbol(e)) return true;
+  return false;
+}
+
+/// Whether step `at` reads buffer `b` only at the very elements that it writes to `to`, point by point.
+constexpr bool reads_in_place(const schedule& s, int at, int b, int to) {
+  const step& x = s.steps[std::size_t(at)];
+  if (x.node >= 0) return false;
+  const statement* stored = nullptr;
+  for (int i = 0; i < x.statement_count; ++i) {
+    const statement& t = s.statements[std::size_t(x.statements + i)];
+    if (t.what == statement::store && s.step_buffers[std::size_t(x.buffers + t.buffer)] == to) stored = &t;
+    if (t.what == statement::reduce && s.step_buffers[std::size_t(x.buffers + t.buffer)] == to) return false;
+  }
+  if (!stored) return false;
+  for (int i = 0; i < x.statement_count; ++i) {
+    const statement& t = s.statements[std::size_t(x.statements + i)];
+    if (t.what != statement::load || s.step_buffers[std::size_t(x.buffers + t.buffer)] != b) continue;
+    if (t.indexed_strides.rank > 0 || t.where.offset != stored->where.offset || !(t.where.strides == stored->where.strides)) return false;
+  }
+  return true;
+}
+
+/// Lets outputs take the memory of donated inputs (flags per input) where no later step reads the input.
+constexpr void donate(schedule& s, const flag_list& donated) {
+  for (std::size_t o = 0; o < s.buffers.size(); ++o) {
+    buffer& out = s.buffers[o];
+    if (out.where != buffer::output || out.first < 0) continue;
+    for (std::size_t i = 0; i < s.buffers.size() && out.reuses < 0; ++i) {
+      const buffer& in = s.buffers[i];
+      if (in.where != buffer::input || !donated[std::size_t(in.number)] || in.type != out.type || !(in.dims == out.dims)) continue;
+      bool taken = false;
+      for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
+      if (!taken && (in.last < out.first || (in.last == out.first && reads_in_place(s, out.first, int(i), int(o))))) out.reuses = in.number;
+    }
+  }
+}
+
+/// Gives every intermediate value an offset in the arena; values whose lifetimes overlap do not overlap. First fit,
+/// in the order in which the values are made. With run-time extents every value gets its own place, per call.
+constexpr void plan_memory(schedule& s, const flag_list& donated) {
+  donate(s, donated);
+  for (const buffer& b : s.buffers)
+    if (b.where == buffer::arena && has_symbol(b.dims)) s.dynamic_arena = true;
+  if (s.dynamic_arena) return;
+  struct interval {
+    extent offset, end;
+    int last;
+  };
+  std::vector<interval> placed;  // by offset
+  for (std::size_t at = 0; at < s.steps.size(); ++at) {
+    // Only what is still alive matters: steps are visited in order.
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < placed.size(); ++i)
+      if (placed[i].last >= int(at)) placed[kept++] = placed[i];
+    while (placed.size() > kept) placed.pop_back();
+    for (buffer& b : s.buffers) {
+      if (b.where != buffer::arena || b.first != int(at)) continue;
+      const extent bytes = buffer_bytes(b);
+      extent offset = 0;
+      std::size_t i = 0;
+      for (; i < placed.size() && placed[i].offset < offset + bytes; ++i)
+        if (placed[i].end > offset) offset = placed[i].end;
+      b.offset = offset;
+      placed.push_back({offset, offset + bytes, b.last});
+      for (std::size_t k = placed.size() - 1; k > i; --k) {
+        const interval t = placed[k];
+        placed[k] = placed[k - 1], placed[k - 1] = t;
+      }
+      if (offset + bytes > s.arena_bytes) s.arena_bytes = offset + bytes;
+    }
+  }
+}
+
+/// A schedule as a value that a constexpr variable can hold.
+struct plan_sizes {
+  std::size_t steps = 0, statements = 0, step_buffers = 0, slots = 0, buffers = 0, symbols = 0, equalities = 0, outputs = 0;
+};
+template <plan_sizes S> struct plan {
+  std::array<step, S.steps> steps{};
+  std::array<statement, S.statements> statements{};
+  std::array<int, S.step_buffers> step_buffers{};
+  std::array<extent, S.slots> slots{};
+  std::array<buffer, S.buffers> buffers{};
+  std::array<symbol, S.symbols> symbols{};
+  std::array<equality, S.equalities> equalities{};
+  std::array<int, S.outputs> output_buffers{};
+  extent arena_bytes = 0;
+  bool dynamic_arena = false;
+};
+
+/// The schedule of `g` with its memory plan.
+constexpr schedule make_schedule(const graph& g, const flag_list& donated, std::vector<symbol>* symbols) {
+  scheduler s(g);
+  schedule r = s.run();
+  if (symbols) *symbols = s.symbols;
+  plan_memory(r, donated);
+  return r;
+}
+
+template <auto Make, auto Donated> constexpr auto make_plan() {
+  constexpr plan_sizes sizes = [] {
+    const graph g = Make();
+    std::vector<symbol> symbols;
+    const schedule s = make_schedule(g, Donated(), &symbols);
+    return plan_sizes{s.steps.size(), s.statements.size(), s.step_buffers.size(), s.slots.size(),
+                      s.buffers.size(), symbols.size(), g.equalities.size(), s.output_buffers.size()};
+  }();
+  const graph g = Make();
+  std::vector<symbol> symbols;
+  const schedule s = make_schedule(g, Donated(), &symbols);
+  plan<sizes> p;
+  const auto copy = [](auto& to, const auto& from) {
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
+  };
+  copy(p.steps, s.steps), copy(p.statements, s.statements), copy(p.step_buffers, s.step_buffers), copy(p.slots, s.slots);
+  copy(p.buffers, s.buffers), copy(p.symbols, symbols), copy(p.equalities, g.equalities), copy(p.output_buffers, s.output_buffers);
+  p.arena_bytes = s.arena_bytes, p.dynamic_arena = s.dynamic_arena;
+  return p;
+}
+
+}  // namespace cotangent

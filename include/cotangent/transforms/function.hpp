@@ -1,0 +1,155 @@
+#pragma once
+/// Tracing user functions, and calling a transformed function: inside a trace it is inlined, outside it is compiled.
+
+#include <cotangent/core/tree.hpp>
+#include <cotangent/trace/operations.hpp>
+#include <cotangent/transforms/batch.hpp>
+
+namespace cotangent {
+
+/// The tree of vars that stands for argument type A inside a trace.
+template <class A> using traced_tree = rebind_tree<A, var>;
+
+/// Whether a function object carries no state, so that its trace depends on its type alone.
+template <class F>
+concept stateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
+
+template <class T> consteval bool has_traced_leaf() {
+  return []<class... Leaf>(types<Leaf...>) { return (false || ... || traced<Leaf>); }(leaf_types<T>{});
+}
+
+/// A traced function: its graph, whose inputs are the leaves of the arguments and then the captured values.
+struct closure {
+  graph body;
+  std::vector<value> captured;
+};
+
+/// New inputs of `b` for every leaf of a tree of vars.
+template <class V> constexpr V input_tree(builder& b) {
+  V tree{};
+  for_each_leaf(
+      [&](auto& leaf) {
+        using leaf_type = std::remove_reference_t<decltype(leaf)>;
+        shape dims = leaf_type::type_shape();
+        for (int i = 0; i < dims.rank; ++i)
+          if (dims[i] == dyn) dims[i] = b.input_extent(i);
+        leaf = leaf_type(b.input(leaf_type::type, dims));
+      },
+      tree);
+  return tree;
+}
+
+/// The leaves of a tree as values of `b`; numbers become constants.
+template <class T> constexpr void append_leaves(builder& b, const T& tree, std::vector<value>& to) {
+  for_each_leaf(
+      [&](const auto& leaf) {
+        using leaf_type = std::remove_cvref_t<decltype(leaf)>;
+        if constexpr (traced<leaf_type>) to.push_back(b.adopt(value(leaf)));
+        else if constexpr (number<leaf_type>) {
+          constexpr dtype d = dtype_of<leaf_type>;
+          if constexpr (is_floating(d)) to.push_back(constant(b, d, {}, double(leaf)));
+          else to.push_back(constant_from_bits(b, d, {}, std::uint64_t(std::int64_t(leaf))));
+        } else {
+          static_assert(traced<leaf_type>, "a transformed function was called with both traced and concrete arrays");
+        }
+      },
+      tree);
+}
+
+/// Traces f on inputs of the types V (trees of vars).
+template <class... V, class F> constexpr closure trace_function(const F& f, int level = 0) {
+  builder b;
+  b.level = level;
+  std::tuple<V...> arguments{input_tree<V>(b)...};
+  std::vector<value> outputs;
+  append_leaves(b, std::apply([&](const auto&... a) { return f(a...); }, arguments), outputs);
+  for (value v : outputs) b.g.outputs.push_back(v.id);
+  closure c;
+  c.captured = b.captured;
+  c.body = b.finish();
+  return c;
+}
+
+template <class F, class... V> struct make_traced {
+  constexpr graph operator()() const { return trace_function<V...>(F{}).body; }
+};
+/// The trace of a stateless function, made once per type, in its own constant evaluation.
+template <class F, class... V> inline constexpr auto traced_function = freeze<make_traced<F, V...>{}>();
+
+/// The trace of F for a transform: from the cache if it is stateless.
+template <class... V, class F> constexpr closure trace_for_transform(const F& f, int level) {
+  if constexpr (stateless<F>) return {thaw(traced_function<F, V...>), {}};
+  else return trace_function<V...>(f, level);
+}
+
+/// What f returns for vars of types V, with numbers as vars.
+template <class F, class... V> using traced_result = traced_tree<decltype(std::declval<const F&>()(std::declval<const V&>()...))>;
+
+template <class T, class... V> struct make_transformed {
+  constexpr graph operator()() const { return T{}.template transformed<V...>(0).body; }
+};
+template <class T, class... V> inline constexpr auto transformed_function = freeze<make_transformed<T, V...>{}>();
+
+template <const auto& Frozen> struct error_of {
+  constexpr message operator()() const { return Frozen.error; }
+};
+
+/// A tree of vars with these values at its leaves.
+template <class V> constexpr V tree_from(const std::vector<value>& leaves) {
+  V tree{};
+  std::size_t i = 0;
+  for_each_leaf([&](auto& leaf) { leaf = std::remove_reference_t<decltype(leaf)>(leaves[i++]); }, tree);
+  return tree;
+}
+
+/// The innermost builder of the vars in the arguments, or null.
+template <class... A> constexpr builder* builder_of(const A&... arguments) {
+  builder* b = nullptr;
+  const auto look = [&](const auto& leaf) {
+    if constexpr (traced<decltype(leaf)>)
+      if (b == nullptr || leaf.b->level > b->level) b = leaf.b;
+  };
+  (for_each_leaf(look, arguments), ...);
+  return b;
+}
+
+/// Runs a function on arrays: compiled on first use of these types (compiler/jit.hpp).
+template <class F, class... A> auto run_compiled(const F& f, A&&... arguments);
+
+/// What all transformed functions share. A transform T has
+///   transformed<V...>(level) const -> closure        its graph for arguments of the types V
+///   result<V...>                                     the tree of vars it returns
+template <class T> struct transform_base {
+  template <class... A> constexpr auto operator()(A&&... arguments) const {
+    const T& self = static_cast<const T&>(*this);
+    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) || (!stateless<T> && (has_only_numbers<A>() && ...)))
+      return inlined(self, arguments...);
+    else
+      return run_compiled(self, std::forward<A>(arguments)...);
+  }
+
+ private:
+  template <class A> static consteval bool has_only_numbers() {
+    return []<class... Leaf>(types<Leaf...>) { return (true && ... && number<Leaf>); }(leaf_types<std::remove_cvref_t<A>>{});
+  }
+
+  template <class... A> static constexpr auto inlined(const T& self, const A&... arguments) {
+    using result = typename T::template result<traced_tree<A>...>;
+    builder* b = builder_of(arguments...);
+    closure c;
+    if constexpr (stateless<T>) {
+      raise<error_of<transformed_function<T, traced_tree<A>...>>{}>();
+      c.body = thaw(transformed_function<T, traced_tree<A>...>);
+    } else {
+      c = self.template transformed<traced_tree<A>...>(b ? b->level + 1 : 1000);
+      for (value v : c.captured)
+        if (b == nullptr || v.b->level > b->level) b = v.b;
+    }
+    std::vector<value> inputs;
+    (append_leaves(*b, arguments, inputs), ...);
+    for (value v : c.captured) inputs.push_back(b->adopt(v));
+    return tree_from<result>(inline_graph(*b, c.body, inputs));
+  }
+};
+
+}  // namespace cotangent

@@ -1,0 +1,230 @@
+#pragma once
+/// vmap: a function of one instance as a function of a batch.
+
+#include <cotangent/transforms/grad.hpp>
+
+namespace cotangent {
+
+struct none_tag {};
+/// An argument that is not mapped, a result that is not batched.
+inline constexpr none_tag none{};
+
+/// Axes of the leaves of one argument.
+template <auto... Axes> struct leaf_axes {};
+/// Per argument: an axis (negative from the end), `none`, or for a tree `leaf_axes<...>` with one entry per leaf.
+template <auto... Axes> struct in_axes_tag {};
+template <auto... Axes> inline constexpr in_axes_tag<Axes...> in_axes{};
+template <auto... Axes> struct out_axes_tag {};
+template <auto... Axes> inline constexpr out_axes_tag<Axes...> out_axes{};
+template <extent N> struct axis_size_tag {};
+template <extent N> inline constexpr axis_size_tag<N> axis_size{};
+
+template <class A> constexpr int axis_number(A a) {
+  if constexpr (std::is_same_v<A, none_tag>) return not_mapped;
+  else return int(a);
+}
+/// Appends the axes of one argument's leaves.
+template <class A> constexpr void append_axes(A a, int leaves, std::vector<int>& to) {
+  for (int i = 0; i < leaves; ++i) to.push_back(axis_number(a));
+}
+template <auto... Axes> constexpr void append_axes(leaf_axes<Axes...>, int leaves, std::vector<int>& to) {
+  const int list[] = {axis_number(Axes)...};
+  for (int i = 0; i < leaves; ++i) to.push_back(i < int(sizeof...(Axes)) ? list[i] : not_mapped);
+}
+
+/// Leaf L with its axis removed, or itself. Families for structs: see without_axis.
+template <class L, int Axis> struct unbatched_leaf {
+  static constexpr int at = Axis < 0 ? Axis + L::rank() : Axis;
+  static_assert(at >= 0 && at < L::rank(), "vmap: in_axes names an axis that the argument does not have");
+  static constexpr shape dims = erase(L::type_shape(), at);
+  using type = typename with_shape<var, typename L::value_type, dims>::type;
+};
+template <class L> struct unbatched_leaf<L, not_mapped> {
+  using type = L;
+};
+template <class L, int Axis, extent Size> struct batched_leaf {
+  static constexpr int at = Axis < 0 ? Axis + L::rank() + 1 : Axis;
+  static_assert(at >= 0 && at <= L::rank(), "vmap: out_axes names an axis that the result does not have");
+  static constexpr shape dims = insert(L::type_shape(), at, Size);
+  using type = typename with_shape<var, typename L::value_type, dims>::type;
+};
+template <class L, extent Size> struct batched_leaf<L, not_mapped, Size> {
+  using type = L;
+};
+
+/// A struct over a batched family: what vmap returns for a function that returns a struct over `var`.
+template <int Axis, extent Size> struct batched_family {
+  template <class T, extent... E> using type = typename batched_leaf<var<T, E...>, Axis, Size>::type;
+};
+
+/// The tree of arguments f sees, given per-leaf axes (I: the axis of leaf Leaf of the whole argument list).
+template <class V, class Axes, int Leaf = 0> struct unbatched {
+  using type = typename unbatched_leaf<V, Axes::at(Leaf)>::type;
+};
+template <class... C, class Axes, int Leaf> struct unbatched<std::tuple<C...>, Axes, Leaf> {
+  template <std::size_t... I> static auto make(std::index_sequence<I...>) {
+    constexpr auto starts = [] {
+      std::array<int, sizeof...(C) + 1> s{Leaf};
+      std::size_t k = 0;
+      ((s[k + 1] = s[k] + leaf_count<C>, ++k), ...);
+      return s;
+    }();
+    return std::type_identity<std::tuple<typename unbatched<C, Axes, starts[I]>::type...>>{};
+  }
+  using type = typename decltype(make(std::index_sequence_for<C...>{}))::type;
+};
+template <class A, class B, class Axes, int Leaf> struct unbatched<std::pair<A, B>, Axes, Leaf> {
+  using type = std::pair<typename unbatched<A, Axes, Leaf>::type, typename unbatched<B, Axes, Leaf + leaf_count<A>>::type>;
+};
+template <class C, std::size_t N, class Axes, int Leaf> struct unbatched<std::array<C, N>, Axes, Leaf> {
+  using type = std::array<typename unbatched<C, Axes, Leaf>::type, N>;
+};
+template <class S, class Axes, int Leaf>
+  requires is_struct_node<S>
+struct unbatched<S, Axes, Leaf> {
+  static constexpr bool mapped = [] {
+    for (int i = 0; i < leaf_count<S>; ++i)
+      if (Axes::at(Leaf + i) != not_mapped) return true;
+    return false;
+  }();
+  static_assert(!mapped, "vmap: a struct's extents are fixed in its type, so its leaves cannot lose the mapped axis; map a tuple of arrays, or use in_axes none for the struct");
+  using type = S;
+};
+
+/// The tree f returns, batched.
+template <class V, class Axes, extent Size, int Leaf = 0> struct batched {
+  using type = typename batched_leaf<V, Axes::out(Leaf), Size>::type;
+};
+template <class... C, class Axes, extent Size, int Leaf> struct batched<std::tuple<C...>, Axes, Size, Leaf> {
+  template <std::size_t... I> static auto make(std::index_sequence<I...>) {
+    constexpr auto starts = [] {
+      std::array<int, sizeof...(C) + 1> s{Leaf};
+      std::size_t k = 0;
+      ((s[k + 1] = s[k] + leaf_count<C>, ++k), ...);
+      return s;
+    }();
+    return std::type_identity<std::tuple<typename batched<C, Axes, Size, starts[I]>::type...>>{};
+  }
+  using type = typename decltype(make(std::index_sequence_for<C...>{}))::type;
+};
+template <class A, class B, class Axes, extent Size, int Leaf> struct batched<std::pair<A, B>, Axes, Size, Leaf> {
+  using type = std::pair<typename batched<A, Axes, Size, Leaf>::type, typename batched<B, Axes, Size, Leaf + leaf_count<A>>::type>;
+};
+template <class C, std::size_t N, class Axes, extent Size, int Leaf> struct batched<std::array<C, N>, Axes, Size, Leaf> {
+  using type = std::array<typename batched<C, Axes, Size, Leaf>::type, N>;
+};
+template <class S, class Axes, extent Size, int Leaf>
+  requires is_struct_node<S>
+struct batched<S, Axes, Size, Leaf> {
+  using type = typename struct_rebind<S>::template to<batched_family<Axes::out(Leaf), Size>::template type>;
+};
+
+template <class F, class In, class Out, extent Size> struct mapped;
+
+template <class F, auto... In, auto... Out, extent Size>
+struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_base<mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size>> {
+  [[no_unique_address]] F f;
+  constexpr mapped() = default;
+  constexpr explicit mapped(const F& function) : f(function) {}
+
+  /// Axes per leaf of the arguments V, counted from the front.
+  template <class... V> static constexpr std::vector<int> input_axes() {
+    static_assert(sizeof...(In) == 1 || sizeof...(In) == sizeof...(V), "vmap: in_axes must have one entry, or one per argument");
+    std::vector<int> axes;
+    if constexpr (sizeof...(In) == sizeof...(V)) (append_axes(In, leaf_count<V>, axes), ...);
+    else append_axes(In..., (0 + ... + leaf_count<V>), axes);
+    std::vector<int> ranks;
+    (ranks_of<V>(ranks), ...);
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      if (axes[i] != not_mapped && axes[i] < 0) axes[i] += ranks[i];
+    return axes;
+  }
+  template <class V> static constexpr void ranks_of(std::vector<int>& to) {
+    []<class... L>(types<L...>, std::vector<int>& list) { (list.push_back(L::rank()), ...); }(leaf_types<V>{}, to);
+  }
+  template <class V> static constexpr void shapes_of(std::vector<shape>& to) {
+    []<class... L>(types<L...>, std::vector<shape>& list) { (list.push_back(L::type_shape()), ...); }(leaf_types<V>{}, to);
+  }
+  /// The extent of the mapped axis; dyn if only the run knows it. Says what is wrong, if something is.
+  template <class... V> static constexpr extent mapped_extent(message* why = nullptr) {
+    const std::vector<int> axes = input_axes<V...>();
+    std::vector<shape> shapes;
+    (shapes_of<V>(shapes), ...);
+    extent n = Size;
+    bool any = Size != dyn;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] == not_mapped) continue;
+      if (axes[i] < 0 || axes[i] >= shapes[i].rank) {
+        if (why) *why = message{} << "vmap: in_axes names axis " << axes[i] << " of an argument of shape " << shapes[i];
+        return dyn;
+      }
+      any = true;
+      const extent e = shapes[i][axes[i]];
+      if (n == dyn) n = e;
+      else if (e != dyn && e != n && why) *why = message{} << "vmap: inconsistent sizes of the mapped axes: " << n << " and " << e << " (argument of shape " << shapes[i] << ")";
+    }
+    if (!any && why) *why = message{} << "vmap: in_axes must map at least one argument, or axis_size must be given";
+    return n;
+  }
+  template <class... V> struct why_wrong {
+    constexpr message operator()() const {
+      message m;
+      mapped_extent<V...>(&m);
+      return m;
+    }
+  };
+
+  template <class... V> struct axes_of {
+    static constexpr int at(int leaf) {
+      const std::vector<int> axes = input_axes<V...>();
+      return axes[std::size_t(leaf)];
+    }
+    static constexpr int out(int leaf) {
+      std::vector<int> axes;
+      (append_axes(Out, 1, axes), ...);
+      return sizeof...(Out) == 1 ? axes[0] : axes[std::size_t(leaf)];
+    }
+  };
+  template <class... V> struct types_for {
+    static constexpr bool fits = raise<why_wrong<V...>{}>();
+    using arguments = typename unbatched<std::tuple<V...>, axes_of<V...>>::type;
+    using out = typename pushforward<F>::template of<arguments>::out;
+    using type = typename batched<out, axes_of<V...>, mapped_extent<V...>()>::type;
+  };
+  template <class... V> using result = typename types_for<V...>::type;
+
+  template <class... V> constexpr closure transformed(int level) const {
+    using types_here = types_for<V...>;
+    using out = typename types_here::out;
+    closure c = pushforward<F>::template of<typename types_here::arguments>::trace(f, level);
+    if (!c.body.error.empty()) return c;
+    std::vector<int> in = input_axes<V...>(), outs, ranks;
+    while (in.size() < c.body.inputs.size()) in.push_back(not_mapped);
+    ranks_of<out>(ranks);
+    for (int i = 0; i < int(ranks.size()); ++i) {
+      int axis = axes_of<V...>::out(i);
+      if (axis != not_mapped && axis < 0) axis += ranks[std::size_t(i)] + 1;
+      outs.push_back(axis);
+    }
+    c.body = batch_graph(c.body, in, outs, mapped_extent<V...>());
+    return c;
+  }
+};
+
+/// f mapped over an axis of its arguments. `in_axes<0, none, -1>`: per argument the axis or none (default: 0 of all);
+/// `out_axes<1>`: where the axis goes in the results (default 0); `axis_size<N>`: the extent, if nothing is mapped.
+/// JAX: jax.vmap.
+template <class F> constexpr auto vmap(const F& f) { return mapped<F, in_axes_tag<0>, out_axes_tag<0>, dyn>(f); }
+template <class F, auto... I> constexpr auto vmap(const F& f, in_axes_tag<I...>) { return mapped<F, in_axes_tag<I...>, out_axes_tag<0>, dyn>(f); }
+template <class F, auto... O> constexpr auto vmap(const F& f, out_axes_tag<O...>) { return mapped<F, in_axes_tag<0>, out_axes_tag<O...>, dyn>(f); }
+template <class F, auto... I, auto... O> constexpr auto vmap(const F& f, in_axes_tag<I...>, out_axes_tag<O...>) {
+  return mapped<F, in_axes_tag<I...>, out_axes_tag<O...>, dyn>(f);
+}
+template <class F, auto... I, auto... O, extent N> constexpr auto vmap(const F& f, in_axes_tag<I...>, out_axes_tag<O...>, axis_size_tag<N>) {
+  return mapped<F, in_axes_tag<I...>, out_axes_tag<O...>, N>(f);
+}
+template <class F, auto... I, extent N> constexpr auto vmap(const F& f, in_axes_tag<I...>, axis_size_tag<N>) {
+  return mapped<F, in_axes_tag<I...>, out_axes_tag<0>, N>(f);
+}
+
+}  // namespace cotangent

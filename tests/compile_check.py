@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Tests of compilation itself: compile_check.py MODE PATH... -- COMPILER ARG...
+
+accept   each file compiles
+alone    each header under each PATH compiles alone
+reject   each file does not compile, and the output matches every regular expression of its leading
+         `// expect: REGEX` lines; `// expect-gcc:` and `// expect-clang:` lines count for that compiler only
+spills   each CUDA file compiles for sm_90 without warnings, and ptxas spills nothing
+
+Prints the output of what failed and the line `N passed, N failed`.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+REGISTERS = re.compile(r"Used (\d+) registers")
+
+
+def jobs():
+    """As many compilers as there are cores and as fit into memory at 2 GiB each."""
+    kib = next(int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
+    return max(1, min(len(os.sched_getaffinity(0)), kib // (2 << 20)))
+
+
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    return done.returncode, done.stdout
+
+
+def accept(compiler, path):
+    code, output = run([*compiler, "-fsyntax-only", path])
+    return "" if code == 0 else f"does not compile:\n{output}"
+
+
+def alone(compiler, header):
+    with tempfile.NamedTemporaryFile("w", suffix=".cpp") as source:
+        source.write(f'#include "{header}"\n')
+        source.flush()
+        return accept(compiler, source.name)
+
+
+def expectations(path, family):
+    found = []
+    for line in open(path):
+        match = re.match(r"//\s*expect(?:-(gcc|clang))?:\s*(.*\S)", line)
+        if not match:
+            break
+        if match[1] in (None, family):
+            found.append(match[2])
+    return found
+
+
+def reject(compiler, path):
+    _, version = run([compiler[0], "--version"])
+    family = "clang" if "clang" in version else "gcc"
+    expected = expectations(path, family)
+    if not expected:
+        return "has no `// expect:` line at its top"
+    # Without -Werror: a warning must not pass for the error that is asked for.
+    options = [o for o in compiler if o != "-Werror"]
+    # Without quoted source: the words must be the compiler's, not the test's.
+    options += ["-fmessage-length=0", "-fno-caret-diagnostics" if family == "clang" else "-fno-diagnostics-show-caret"]
+    code, output = run([*options, "-fsyntax-only", path])
+    if code == 0:
+        return "compiles, but should not"
+    missing = [e for e in expected if not re.search(e, output)]
+    if missing:
+        return "\n".join(f"the output does not match: {e}" for e in missing) + f"\n{output}"
+    return ""
+
+
+def spills(nvcc, path):
+    with tempfile.NamedTemporaryFile(suffix=".o") as out:
+        options = ["-arch=sm_90", "-O3", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra", "-Xptxas", "-v"]
+        code, output = run([*nvcc, *options, "-c", path, "-o", out.name])
+    if code != 0:
+        return f"does not compile:\n{output}"
+    kernels = SPILL.findall(output)
+    if not kernels:
+        return f"has no kernel that ptxas reports on:\n{output}"
+    if any(stores != "0" or loads != "0" for stores, loads in kernels):
+        return f"spills registers:\n{output}"
+    print(f"{path}: {len(kernels)} kernels, at most {max(map(int, REGISTERS.findall(output)))} registers, no spills")
+    return ""
+
+
+def main():
+    if "--" not in sys.argv or len(sys.argv) < 5:
+        sys.exit(__doc__)
+    split = sys.argv.index("--")
+    mode, paths, compiler = sys.argv[1], sys.argv[2:split], sys.argv[split + 1 :]
+    check = {"accept": accept, "alone": alone, "reject": reject, "spills": spills}[mode]
+    if mode == "alone":
+        paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp"))]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
+        for path, complaint in zip(paths, pool.map(lambda p: check(compiler, p), paths)):
+            if complaint:
+                failed += 1
+                print(f"FAILED {path}: {complaint}")
+    print(f"{len(paths) - failed} passed, {failed} failed")
+    sys.exit(failed > 0 or not paths)
+
+
+main()

@@ -1,0 +1,124 @@
+/// Matrix products against three loops.
+
+#include <cmath>
+#include <mutex>
+#include <random>
+#include <vector>
+
+#include <cotangent/backends/cpu/gemm.hpp>
+
+#include "catch.hpp"
+
+namespace gemm_tests {
+
+namespace ct = cotangent;
+using ct::extent;
+
+template <class T> using storage = std::vector<std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>>;
+
+/// Small whole numbers: products are exact in every type and order of summation.
+template <class T> storage<T> numbers(extent n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int> d(-3, 3);
+  storage<T> v(static_cast<std::size_t>(n));
+  for (auto& x : v) x = static_cast<typename storage<T>::value_type>(std::is_same_v<T, bool> ? d(random) > 1 : d(random));
+  return v;
+}
+template <class T> const T* pointer(const storage<T>& v) { return reinterpret_cast<const T*>(v.data()); }
+
+template <class T>
+storage<T> naive(extent batch, extent m, extent n, extent k, ct::cpu::matrix_operand<T> a, ct::cpu::matrix_operand<T> b) {
+  storage<T> c(static_cast<std::size_t>(batch * m * n));
+  for (extent q = 0; q < batch; ++q)
+    for (extent i = 0; i < m; ++i)
+      for (extent j = 0; j < n; ++j) {
+        T sum = T(0);
+        for (extent p = 0; p < k; ++p) {
+          if constexpr (std::is_same_v<T, bool>) sum = sum || (*a.at(q, i, p) && *b.at(q, p, j));
+          else sum += *a.at(q, i, p) * *b.at(q, p, j);
+        }
+        c[static_cast<std::size_t>((q * m + i) * n + j)] = sum;
+      }
+  return c;
+}
+
+/// All four layouts of the operands, on 1 and 3 threads; `after` sees each row once, complete.
+template <class T> bool agrees(extent batch, extent m, extent n, extent k) {
+  const auto x = numbers<T>(batch * m * k, 1), y = numbers<T>(batch * k * n, 2);
+  bool same = true;
+  for (int layout = 0; layout < 4; ++layout) {
+    ct::cpu::matrix_operand<T> a{pointer<T>(x), layout & 1 ? 1 : k, layout & 1 ? m : 1, m * k};
+    ct::cpu::matrix_operand<T> b{pointer<T>(y), layout & 2 ? 1 : n, layout & 2 ? k : 1, k * n};
+    const auto expected = naive(batch, m, n, k, a, b);
+    for (int threads : {1, 3}) {
+      ct::set_num_threads(threads);
+      storage<T> c(expected.size(), 77);
+      ct::cpu::gemm(batch, m, n, k, a, b, reinterpret_cast<T*>(c.data()));
+      same = same && c == expected;
+      std::vector<int> seen(static_cast<std::size_t>(batch * m));
+      storage<T> d(expected.size(), 77);
+      std::mutex lock;
+      bool complete = true;
+      ct::cpu::gemm(batch, m, n, k, a, b, reinterpret_cast<T*>(d.data()), [&](extent q, extent row0, extent row1) {
+        const std::lock_guard<std::mutex> guard(lock);
+        for (extent i = row0; i < row1; ++i) {
+          ++seen[static_cast<std::size_t>(q * m + i)];
+          for (extent j = 0; j < n; ++j) {
+            const auto at = static_cast<std::size_t>((q * m + i) * n + j);
+            complete = complete && d[at] == expected[at];
+          }
+        }
+      });
+      same = same && d == expected && complete;
+      for (int s : seen) same = same && (n == 0 || s == 1);
+    }
+  }
+  return same;
+}
+
+TEST_CASE("gemm computes products of every size and layout") {
+  const extent sizes[][3] = {{1, 1, 1}, {2, 3, 4}, {1, 50, 70}, {50, 1, 70}, {50, 70, 1}, {1, 1, 300}, {17, 33, 65}, {64, 64, 64}, {130, 70, 90}, {0, 3, 4}, {3, 0, 4}, {3, 4, 0}};
+  for (const auto& s : sizes) {
+    INFO(s[0] << " x " << s[1] << " x " << s[2]);
+    CHECK(agrees<float>(1, s[0], s[1], s[2]));
+    CHECK(agrees<double>(2, s[0], s[1], s[2]));
+    CHECK(agrees<std::int32_t>(1, s[0], s[1], s[2]));
+    CHECK(agrees<std::int64_t>(3, s[0], s[1], s[2]));
+    CHECK(agrees<bool>(2, s[0], s[1], s[2]));
+  }
+}
+
+TEST_CASE("gemm cuts large products into blocks") {
+  CHECK(agrees<float>(1, 300, 530, 200));
+  CHECK(agrees<float>(3, 200, 300, 100));
+  CHECK(agrees<double>(1, 20, 2000, 300));
+  CHECK(agrees<float>(1, 5000, 10, 200));
+  CHECK(agrees<float>(100, 20, 30, 40));
+}
+
+TEST_CASE("gemm leaves the same bits for every number of threads") {
+  const extent m = 300, n = 400, k = 500;
+  std::vector<float> a(m * k), b(k * n), first(m * n);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> d(-1, 1);
+  for (float& x : a) x = d(random);
+  for (float& x : b) x = d(random);
+  for (int threads : {1, 2, 3, 4}) {
+    ct::set_num_threads(threads);
+    std::vector<float> c(m * n);
+    ct::cpu::gemm<float>(1, m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data());
+    if (threads == 1) first = c;
+    CHECK(c == first);
+  }
+}
+
+TEST_CASE("small products of sizes known at compile time") {
+  const auto a = numbers<float>(15, 1), b = numbers<float>(35, 2);
+  std::vector<float> c(21);
+  ct::cpu::small_gemm<float, 3, 7, 5, 5, 1, 7, 1>(a.data(), b.data(), c.data());
+  CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 5, 1}, {b.data(), 7, 1}));
+  ct::cpu::small_gemm<float, 3, 7, 5, 1, 3, 1, 5>(a.data(), b.data(), c.data());
+  CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 1, 3}, {b.data(), 1, 5}));
+}
+
+}  // namespace gemm_tests
