@@ -17,7 +17,7 @@ parser.add_argument("groups", nargs="*")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--quick", action="store_true")
 parser.add_argument("--json")
-options = parser.parse_args()
+options = parser.parse_intermixed_args()
 
 # Before JAX is imported: it sizes its thread pool by the cores that it may use.
 cores = sorted(os.sched_getaffinity(0))

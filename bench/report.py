@@ -15,6 +15,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).parent
 JAX_GROUPS = ["mlp", "chain", "call"]
+WITHOUT_QUICK = ["vector_maths"]  # seconds as it is
 
 
 def arguments():
@@ -24,7 +25,7 @@ def arguments():
     parser.add_argument("--jax", default="")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--json")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def rows_of(command):
@@ -65,7 +66,7 @@ def run_group(group, options):
     if group == "compile_time":
         return rows_of([sys.executable, HERE / "compile_time.py", *(["--quick"] if options.quick else [])])
     program = options.folder / f"bench_{group}"
-    quick = ["--quick"] if options.quick else []
+    quick = ["--quick"] if options.quick and group not in WITHOUT_QUICK else []
     jax = options.jax and group in JAX_GROUPS
     ours, theirs = [], []
     for _ in range(1 if options.quick or not jax else 3):  # in turn, so that both see the same machine

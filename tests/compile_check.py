@@ -2,7 +2,7 @@
 """Tests of compilation itself: compile_check.py MODE PATH... -- COMPILER ARG...
 
 accept   each file compiles
-alone    each header under each PATH compiles alone
+alone    each header under each PATH compiles alone (CUDA's need nvcc: the CUDA tests include them)
 reject   each file does not compile, and the output matches every regular expression of its leading
          `// expect: REGEX` lines; `// expect-gcc:` and `// expect-clang:` lines count for that compiler only
 spills   each CUDA file compiles for sm_90 without warnings, and ptxas spills nothing
@@ -19,6 +19,8 @@ import sys
 import tempfile
 
 SPILL = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+# Clang cuts long strings in template arguments, so trace/report.hpp gives it a message in several lines.
+SPLIT = re.compile(r'"\}, (?:cotangent::)?text<\d+>\{"')
 REGISTERS = re.compile(r"Used (\d+) registers")
 
 
@@ -69,6 +71,7 @@ def reject(compiler, path):
     code, output = run([*options, "-fsyntax-only", path])
     if code == 0:
         return "compiles, but should not"
+    output = SPLIT.sub(" ", output)
     missing = [e for e in expected if not re.search(e, output)]
     if missing:
         return "\n".join(f"the output does not match: {e}" for e in missing) + f"\n{output}"
@@ -97,7 +100,7 @@ def main():
     mode, paths, compiler = sys.argv[1], sys.argv[2:split], sys.argv[split + 1 :]
     check = {"accept": accept, "alone": alone, "reject": reject, "spills": spills}[mode]
     if mode == "alone":
-        paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp"))]
+        paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if "cuda" not in h.parts]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
         for path, complaint in zip(paths, pool.map(lambda p: check(compiler, p), paths)):

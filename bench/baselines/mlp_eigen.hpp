@@ -3,7 +3,7 @@
 ///
 /// What a careful C++ programmer writes without a framework. Each thread keeps its columns of the weights: weights are
 /// the largest arrays and change in every step, so splitting the batch instead would move them between the cores'
-/// caches each time (2.3 ms per step instead of 1.9 on two cores of a Zen 5 server). Adam consumes each block of
+/// caches each time (2.3 ms per step instead of 2.0 on two cores of a Zen 5 server). Adam consumes each block of
 /// gradients while it is in cache. The bench compares cotangent with this.
 
 #include <algorithm>

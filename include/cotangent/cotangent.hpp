@@ -1,6 +1,7 @@
 #pragma once
 /// cotangent: differentiable, batched, fused array programs, made by the C++ compiler. Includes everything.
 
-#include <cotangent/compiler/jit.hpp>
+#include <cotangent/compiler/report.hpp>
 #include <cotangent/core/print.hpp>
-#include <cotangent/transforms/vmap.hpp>
+#include <cotangent/nn/nn.hpp>
+#include <cotangent/transforms/custom.hpp>

@@ -61,14 +61,15 @@ template <class F, class... A> struct compiled_call {
   /// The donated argument leaf whose memory output `O` takes, or -1.
   template <int O> static constexpr int donor() { return the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].reuses; }
 
-  template <int O, class Leaf, class... X> static COTANGENT_INLINE Leaf make_output(const state& s, X&... arguments) {
+  template <int O, class Leaf, class... X> static COTANGENT_INLINE Leaf make_output([[maybe_unused]] const state& s, [[maybe_unused]] X&... arguments) {
     if constexpr (donor<O>() >= 0) {
       auto leaves = std::tie(arguments...);
       auto& given = get_leaf<donor<O>()>(leaves);
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(given)>, Leaf>) return std::move(given);
     }
-    constexpr int b = the_program::plan.output_buffers[O];
-    return Leaf(uninitialized, s.value(the_program::plan.buffers[std::size_t(b)].dims));
+    if constexpr (std::is_trivially_copyable_v<Leaf>) return Leaf();  // inline: the compiler drops the zeros
+    else if constexpr (Leaf::is_static()) return Leaf(uninitialized);
+    else return Leaf(uninitialized, s.value(the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims));
   }
 
   template <class... X> static COTANGENT_INLINE result call(X&... arguments) {

@@ -79,8 +79,12 @@ template <class F, unsigned long Donated, class... V> struct program {
     void* buffers[buffer_count > 0 ? buffer_count : 1];
     extent symbols[plan.symbols.size() > 0 ? plan.symbols.size() : 1];
 
-    constexpr extent value(extent e) const { return is_symbol(e) ? symbols[e - symbol_base] : e; }
+    constexpr extent value(extent e) const {
+      if constexpr (has_symbols) return is_symbol(e) ? symbols[e - symbol_base] : e;
+      else return e;
+    }
     constexpr shape value(const shape& s) const {
+      if constexpr (!has_symbols) return s;
       shape r;
       for (extent e : s) r.push_back(value(e));
       return r;

@@ -52,6 +52,12 @@ constexpr std::vector<value> batched_indices(const call& c, const bool* batched,
   for (int k = first; k < c.count; ++k) v.push_back(batched_operand(c[k], batched[k], size));
   return v;
 }
+/// The extent e in the dtype and shape of v.
+constexpr value extent_like(value v, extent e) {
+  if (!is_symbol(e)) return full_like(v, double(e));
+  const value one = constant(*v.b, v.type(), {}, 1);
+  return broadcast_in_dim(reduce_sum(broadcast_in_dim(one, {e}, {}), {0}), v.dims(), {});
+}
 constexpr void check_indices(call& c, const shape& dims, int first) {
   for (int k = first; k < c.count; ++k) {
     if (c[k].type() != dtype::int32 && c[k].type() != dtype::int64)
@@ -114,7 +120,18 @@ template <class P> struct scatter_base {
       value& index = inside[std::size_t(a.axes[i].index)];
       const extent n = from.dims()[i];
       const extent span = a.axes[i].dimension >= 0 ? c[1].dims()[a.axes[i].dimension] : 1;
-      if (is_symbol(n) || is_symbol(span)) continue;  // the caller has clamped
+      if (is_symbol(span)) continue;  // the caller has clamped
+      if (is_symbol(n)) {  // perhaps empty: what is outside reads a zero put in front
+        if (a.axes[i].dimension >= 0) continue;
+        const value zero = zeros_like(index);
+        const value ok = logical_and(ge(index, zero), lt(index, extent_like(index, n)));
+        index = select(ok, index + full_like(index, 1), zero);
+        const shape none = filled(from.rank(), 0);
+        shape front = none;
+        front[i] = 1;
+        from = pad(from, constant(*c.b, from.type(), {}, 0), front, none, none);
+        continue;
+      }
       const value zero = zeros_like(index), last = full_like(index, double(n - span));
       const value ok = logical_and(ge(index, zero), le(index, last));
       valid = valid ? logical_and(valid, ok) : ok;

@@ -109,7 +109,10 @@ struct select_p : differentiable<select_p> {
     if (is_constant(c[0])) return is_constant(c[0], 0) ? c[2] : c[1];
     return {};
   }
-  template <class M, class V> static COTANGENT_INLINE V lane(M p, V a, V b) { return select(p, a, b); }
+  template <class M, class V> static COTANGENT_INLINE V lane(M p, V a, V b) {
+    if constexpr (requires { select(p, a, b); }) return select(p, a, b);
+    else return select(mask_cast<int(sizeof(typename V::value_type))>(p), a, b);  // a comparison of wider elements
+  }
 };
 
 constexpr value eq(value a, value b) { return emit<eq_p>({a, b}); }

@@ -57,7 +57,7 @@ struct reduce_prod_p : reduction {
   template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a * b; }
 
   static constexpr value jvp(const call& c, const value* t) {
-    if (!t[0]) return {};
+    if (!t[0] || columns(c) == 0) return {};
     const tree levels = products(c);
     value tangent = to_rows(c, t[0]);
     for (const level& l : levels) {
@@ -71,7 +71,7 @@ struct reduce_prod_p : reduction {
   }
   static constexpr value vjp(const call& c, int, value g) {
     const tree levels = products(c);
-    if (c.b->failed()) return {};
+    if (c.b->failed() || columns(c) == 0) return {};
     value ct = reshape(g, {rows(c), 1});
     for (std::size_t k = levels.size(); k-- > 0;) {
       const level& l = levels[k];

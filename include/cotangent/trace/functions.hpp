@@ -51,6 +51,14 @@ constexpr void adopt_pair(value& a, value& b) {
   a = inner->adopt(a), b = inner->adopt(b);
 }
 
+/// Whether the shapes are equal, or may be when the program runs.
+constexpr bool same_shape(value a, value b) {
+  symbol_table& s = (a.b->level >= b.b->level ? a.b : b.b)->symbols;
+  bool same = a.rank() == b.rank();
+  for (int i = 0; same && i < a.rank(); ++i) same = s.unify(a.dims()[i], b.dims()[i]);
+  return same;
+}
+
 /// Promotes dtypes and broadcasts shapes of both.
 constexpr void match(std::string_view who, value& a, value& b) {
   adopt_pair(a, b);
@@ -110,11 +118,17 @@ constexpr value floor_divide(value a, value b) {
   return select(inexact_negative, q - full_like(q, 1), q);
 }
 constexpr value logaddexp(value a, value b) {
-  const value top = max(a, b), delta = a - b;
-  // Where a and b are the same infinity, delta is NaN and the result is that infinity.
+  // Equal operands, which may be infinite, have no part in the difference: it would be NaN, and so its derivative.
+  const value top = max(a, b), delta = select(eq(a, b), zeros_like(a), a - b);
   return select(eq(a, b), top + full_like(top, 0.693147180559945309417), top + log1p(exp(-abs(delta))));
 }
-constexpr value hypot(value a, value b) { return sqrt(a * a + b * b); }
+/// Scaled by the larger operand, so that squares do not overflow; the derivatives at the origin are 1/2, as those of max.
+constexpr value hypot(value a, value b) {
+  const value x = abs(a), y = abs(b), large = max(x, y), small = min(x, y), one = full_like(large, 1);
+  const value at_origin = eq(large, zeros_like(large)), infinite = eq(large, full_like(large, __builtin_inf()));
+  const value ratio = small / select(logical_or(at_origin, infinite), one, large);
+  return select(logical_or(at_origin, infinite), large, large * sqrt(1.0 + ratio * ratio));
+}
 constexpr value is_nan(value x) { return ne(x, x); }
 constexpr value square(value x) { return integer_pow(x, 2); }
 constexpr value reciprocal(value x) { return 1.0 / x; }
@@ -134,7 +148,10 @@ struct reduction_axes {
     for (extent a : axes)
       if (a >= x.rank() || a < -x.rank())
         x.b->fail(message{} << who << ": axis " << a << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
-    if (!x.b->failed() && r.rank != axes.rank) x.b->fail(message{} << who << ": an axis is named twice in " << axes);
+    for (int i = 0; i < axes.rank; ++i)
+      for (int j = 0; j < i && !x.b->failed(); ++j)
+        if (axes[i] == axes[j] || axes[i] == axes[j] + x.rank() || axes[i] == axes[j] - x.rank())
+          x.b->fail(message{} << who << ": axes " << axes[j] << " and " << axes[i] << " of " << x.dims() << " are the same");
     return r;
   }
   constexpr value kept(value r, value x, const shape& reduced) const {
@@ -268,12 +285,13 @@ struct reshape_function {
   constexpr value operator()(value x) const {
     shape to = dims;
     extent all = 1, rest = 1;
-    int unknown = -1;
+    int unknown = -1, unknowns = 0;
     for (extent e : x.dims()) all = x.b->symbols.combine(symbol::product, all, e);
     for (int i = 0; i < to.rank; ++i)
-      if (to[i] == dyn) unknown = i;
+      if (to[i] == dyn) unknown = i, ++unknowns;
       else rest *= to[i];
-    if (unknown >= 0) {
+    if (unknowns > 1) x.b->fail(message{} << "reshape: " << dims << " leaves more than one extent to be computed");
+    else if (unknown >= 0) {
       if (rest == 0 || (!is_symbol(all) && all % rest != 0))
         x.b->fail(message{} << "reshape: " << x.dims() << " has " << all << " elements, which do not fill " << dims);
       else to[unknown] = x.b->symbols.combine(symbol::quotient, all, rest);
@@ -305,6 +323,8 @@ struct expand_dims_function {
   int axis;
   constexpr value operator()(value x) const {
     const int k = checked_axis(x, "expand_dims", axis, x.rank() + 1);
+    if (x.rank() == max_rank) x.b->fail(message{} << "expand_dims: " << x.dims() << " has the largest rank already");
+    if (x.b->failed()) return x;
     return broadcast_in_dim(x, insert(x.dims(), k, 1), erase(axes_from(0, x.rank() + 1), k));
   }
 };
@@ -318,7 +338,7 @@ struct squeeze_function {
         x.b->fail(message{} << "squeeze: axis " << i << " of " << x.dims() << " has not extent 1");
       if (!drop.contains(i) && !(axes.rank == 0 && x.dims()[i] == 1)) dims.push_back(x.dims()[i]);
     }
-    return reshape(x, dims);
+    return x.b->failed() ? x : reshape(x, dims);
   }
 };
 struct broadcast_to_function {
@@ -342,8 +362,11 @@ struct concatenate_function {
     std::vector<value> parts{v...};
     dtype t = parts[0].type();
     for (value p : parts) t = promote(t, p.type());
-    const int k = checked_axis(parts[0], stacked ? "stack" : "concatenate", axis, parts[0].rank() + (stacked ? 1 : 0));
+    const value first = parts[0];
+    const int k = checked_axis(first, stacked ? "stack" : "concatenate", axis, first.rank() + (stacked ? 1 : 0));
     for (value& p : parts) {
+      if (stacked && !same_shape(p, first)) first.b->fail(message{} << "stack: shapes " << first.dims() << " and " << p.dims() << " differ");
+      if (first.b->failed()) return first;
       p = convert(p, t);
       if (stacked) p = expand_dims_function{k}(p);
     }
@@ -370,6 +393,10 @@ struct slice_function {
       if (r.full) {
         starts.push_back(0), sizes.push_back(n), strides.push_back(1), dropped.push_back(n);
         continue;
+      }
+      if (r.step == 0) {
+        x.b->fail(message{} << "slice: the step of axis " << i << " of " << x.dims() << " is 0");
+        return x;
       }
       if (is_symbol(n) && (r.first < 0 || r.last < 0 || r.step < 0)) {
         x.b->fail(message{} << "slice: a range counted from the end of axis " << i << " of " << x.dims() << ", whose extent is known at run time only");
@@ -564,7 +591,7 @@ template <text Subscripts> struct einsum_function {
     parsed p;
     term* t = &p.operands[0];
     for (char c : Subscripts.view()) {
-      if (c == ',') t = &p.operands[1], p.count = 2;
+      if (c == ',') t = &p.operands[1], ++p.count;
       else if (c == '>') t = &p.result, p.explicit_result = true;
       else if (c != '-' && c != ' ' && t->count < max_rank) t->letters[t->count++] = c;
     }
@@ -577,14 +604,22 @@ template <text Subscripts> struct einsum_function {
       }
     return p;
   }
+  static constexpr bool check_operands(value v, const parsed& p, int given) {
+    if (p.count != given)
+      v.b->fail(message{} << "einsum: " << Subscripts.view() << " names " << p.count << " operands where " << given << (given == 1 ? " is given" : " are given"));
+    for (int i = 0; i < p.result.count; ++i)
+      if (p.result.find(p.result.letters[i]) != i)
+        v.b->fail(message{} << "einsum: " << Subscripts.view() << " repeats a letter in the result");
+    return !v.b->failed();
+  }
   static constexpr bool check(value v, const term& t) {
     if (v.rank() != t.count) {
-      v.b->fail(message{} << "einsum: '" << Subscripts.view() << "' names " << t.count << " axes for an operand of shape " << v.dims());
+      v.b->fail(message{} << "einsum: " << Subscripts.view() << " names " << t.count << " axes for an operand of shape " << v.dims());
       return false;
     }
     for (int i = 0; i < t.count; ++i)
       if (t.find(t.letters[i]) != i) {
-        v.b->fail(message{} << "einsum: '" << Subscripts.view() << "' repeats a letter within one operand");
+        v.b->fail(message{} << "einsum: " << Subscripts.view() << " repeats a letter within one operand");
         return false;
       }
     return true;
@@ -595,7 +630,7 @@ template <text Subscripts> struct einsum_function {
     for (int i = 0; i < want.count; ++i) {
       const int at = have.find(want.letters[i]);
       if (at < 0) {
-        v.b->fail(message{} << "einsum: '" << Subscripts.view() << "': a letter of the result is in no operand");
+        v.b->fail(message{} << "einsum: " << Subscripts.view() << ": letter " << want.letters[i] << " of the result is in no operand");
         return v;
       }
       p.push_back(at);
@@ -614,14 +649,14 @@ template <text Subscripts> struct einsum_function {
   }
   constexpr value operator()(value a) const {
     parsed p = parse();
-    if (!check(a, p.operands[0])) return a;
+    if (!check_operands(a, p, 1) || !check(a, p.operands[0])) return a;
     a = reduced(a, p.operands[0], {}, p.result);
     return ordered(a, p.operands[0], p.result);
   }
   constexpr value operator()(value a, value b) const {
     parsed p = parse();
     adopt_pair(a, b);
-    if (!check(a, p.operands[0]) || !check(b, p.operands[1])) return a;
+    if (!check_operands(a, p, 2) || !check(a, p.operands[0]) || !check(b, p.operands[1])) return a;
     const dtype t = promote(a.type(), b.type());
     term &ta = p.operands[0], &tb = p.operands[1];
     a = reduced(convert(a, t), ta, tb, p.result), b = reduced(convert(b, t), tb, ta, p.result);
@@ -631,7 +666,7 @@ template <text Subscripts> struct einsum_function {
       const int j = tb.find(ta.letters[i]);
       if (j < 0) continue;
       if (!a.b->symbols.unify(a.dims()[i], b.dims()[j])) {
-        a.b->fail(message{} << "einsum: '" << Subscripts.view() << "': axis '" << ta.letters[i] << "' differs between " << a.dims() << " and " << b.dims());
+        a.b->fail(message{} << "einsum: " << Subscripts.view() << ": axis " << ta.letters[i] << " differs between " << a.dims() << " and " << b.dims());
         return a;
       }
       if (p.result.find(ta.letters[i]) >= 0) d.lhs_batch.push_back(i), d.rhs_batch.push_back(j), have.letters[have.count++] = ta.letters[i];
@@ -804,7 +839,7 @@ template <class P> struct at_function {
     for (int i = 0; i < n; ++i) {
       value& v = indices[std::size_t(i)];
       const extent e = x.dims()[i];
-      if (!is_symbol(e)) v = select(lt(v, zeros_like(v)), v + full_like(v, double(e)), v);
+      v = select(lt(v, zeros_like(v)), v + extent_like(v, e), v);
       v = broadcast_in_dim(v, dims, axes_from(0, index_rank));
     }
     return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, false);

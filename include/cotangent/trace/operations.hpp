@@ -337,11 +337,20 @@ constexpr slice_function part_of_split(int axis, extent first, extent size) {
   f.bounds[axis] = {first, first + size, 1, false, false};
   return f;
 }
+template <extent Parts, extent Axis, shape Dims> struct wrong_split {
+  constexpr message operator()() const {
+    if (Axis < -Dims.rank || Axis >= Dims.rank) return message{} << "split: axis " << Axis << " is out of range for rank " << Dims.rank << " (" << Dims << ")";
+    const extent n = Dims[int(Axis < 0 ? Axis + Dims.rank : Axis)];
+    if (n < 0) return message{} << "split: axis " << Axis << " of " << Dims << " has a run-time extent";
+    if (Parts < 1 || n % Parts != 0) return message{} << "split: axis " << Axis << " of " << Dims << " does not divide into " << Parts << " equal parts";
+    return {};
+  }
+};
 /// Equal parts along an axis, as a std::array.
 template <extent Parts, extent Axis, traced X> constexpr auto split(const X& x) {
   constexpr int k = int(Axis < 0 ? Axis + X::rank() : Axis);
-  static_assert(k >= 0 && k < X::rank(), "split: the axis is out of range");
-  static_assert(X::type_shape()[k] % Parts == 0, "split: the extent of the axis is not a multiple of the number of parts");
+  using wrong = wrong_split<Parts, Axis, X::type_shape()>;
+  static_assert(report<wrong{}>(lines_of<wrong{}>{}));
   constexpr extent size = X::type_shape()[k] / Parts;
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::array{apply<part_of_split(k, extent(I) * size, size)>(x)...};
@@ -367,7 +376,7 @@ template <auto... Tags, traced X> constexpr auto slice(const X& x) {
 /// An index operand: integers become int32 scalars of the trace of x.
 template <traced X, class I> constexpr auto index_var(const X& x, const I& i) {
   if constexpr (number<I>) {
-    static_assert(std::is_integral_v<I>, "an index must be an integer");
+    static_assert(std::is_integral_v<I>, "index: an index must be an integer, not a floating-point number");
     return var<std::int32_t>(constant(*x.b, dtype::int32, {}, double(i)));
   } else {
     return as_var(x, i);
@@ -458,12 +467,19 @@ template <traced X, class... I> constexpr auto at(const X& x, const I&... i) {
   return indexed_update<X, decltype(index_var(x, i))...>{x, {index_var(x, i)...}};
 }
 
+template <int Indices, shape Dims> struct too_many_indices {
+  constexpr message operator()() const {
+    return Indices <= Dims.rank ? message{} : message{} << "index: " << Indices << " indices for rank " << Dims.rank << " (" << Dims << ")";
+  }
+};
 /// One index of x(...): a tag, or a run-time integer, which takes one element of its axis.
 template <class T, extent... E>
 template <class... I>
 constexpr auto var<T, E...>::operator()(const I&... i) const {
-  static_assert(sizeof...(I) <= sizeof...(E), "indexing: more indices than axes");
-  return index_axes<0>(*this, i...);
+  using wrong = too_many_indices<int(sizeof...(I)), cotangent::shape{E...}>;
+  static_assert(report<wrong{}>(lines_of<wrong{}>{}));
+  if constexpr (sizeof...(I) <= sizeof...(E)) return index_axes<0>(*this, i...);
+  else return var{};
 }
 
 }  // namespace cotangent

@@ -6,6 +6,7 @@
 
 #include <cotangent/core/fwd.hpp>
 #include <cotangent/primitives/indexing.hpp>
+#include <cotangent/trace/report.hpp>
 
 namespace cotangent {
 
@@ -21,6 +22,12 @@ template <class T, extent... Extents> struct var {
   constexpr var() = default;
   constexpr explicit var(value v) : b(v.b), id(v.id) {}
   constexpr explicit operator value() const { return {b, id}; }
+  /// Not allowed: while a function is traced its values are not known.
+  template <class B> requires std::is_same_v<B, bool>
+  constexpr explicit operator B() const {
+    static_assert(!std::is_same_v<B, bool>, "a traced value has no truth value while the function is traced; choose with ct::where(condition, a, b)");
+    return false;
+  }
 
   static constexpr int rank() { return int(sizeof...(Extents)); }
   /// The extents; `dyn` where they are known only at run time.
@@ -96,14 +103,18 @@ template <auto Fn, class... V> struct why_not {
 };
 
 /// Fn, a function of untyped values, applied to typed ones. If it does not accept these types, the compile error
-/// says why.
+/// says why; the trace then fails too, so that nothing else is reported.
 template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
   constexpr signature s = signature_of<Fn, V...>;
+  builder* b = nullptr;
+  ((b = b == nullptr || operands.b->level > b->level ? operands.b : b), ...);
   if constexpr (!s.valid) {
-    raise<why_not<Fn, V...>{}>();
-    return var<float>{};
+    using why = why_not<Fn, V...>;
+    static_assert(report<why{}>(lines_of<why{}>{}));
+    b->fail(why{}());
+    return var<float>(b->dead());
   } else {
-    return var_of<s.type, s.dims>(Fn(value(operands)...));
+    return var_of<s.type, s.dims>(b->failed() ? b->dead() : Fn(value(operands)...));
   }
 }
 

@@ -56,13 +56,31 @@ template <class T> constexpr void append_leaves(builder& b, const T& tree, std::
       tree);
 }
 
+/// A graph with an error that is well-formed otherwise, so that later passes do not fail again.
+template <class R, class... V> constexpr graph failed_graph(const message& why) {
+  builder b;
+  (static_cast<void>(input_tree<V>(b)), ...);
+  const auto zero = [&]<class Leaf>(type_is<Leaf>) {
+    shape dims = Leaf::type_shape();
+    for (int i = 0; i < dims.rank; ++i)
+      if (dims[i] == dyn) dims[i] = 1;
+    b.g.outputs.push_back(constant(b, Leaf::type, dims, 0).id);
+  };
+  [&]<class... Leaf>(types<Leaf...>) { (zero(type_is<Leaf>{}), ...); }(leaf_types<R>{});
+  graph g = b.finish();
+  g.error = why;
+  return g;
+}
+
 /// Traces f on inputs of the types V (trees of vars).
 template <class... V, class F> constexpr closure trace_function(const F& f, int level = 0) {
   builder b;
   b.level = level;
   std::tuple<V...> arguments{input_tree<V>(b)...};
   std::vector<value> outputs;
-  append_leaves(b, std::apply([&](const auto&... a) { return f(a...); }, arguments), outputs);
+  const auto result = std::apply([&](const auto&... a) { return f(a...); }, arguments);
+  append_leaves(b, result, outputs);
+  if (b.failed()) return {failed_graph<traced_tree<decltype(result)>, V...>(b.g.error), {}};
   for (value v : outputs) b.g.outputs.push_back(v.id);
   closure c;
   c.captured = b.captured;
@@ -138,12 +156,17 @@ template <class T> struct transform_base {
     builder* b = builder_of(arguments...);
     closure c;
     if constexpr (stateless<T>) {
-      raise<error_of<transformed_function<T, traced_tree<A>...>>{}>();
+      using why = error_of<transformed_function<T, traced_tree<A>...>>;
+      static_assert(report<why{}>(lines_of<why{}>{}));
       c.body = thaw(transformed_function<T, traced_tree<A>...>);
     } else {
       c = self.template transformed<traced_tree<A>...>(b ? b->level + 1 : 1000);
       for (value v : c.captured)
         if (b == nullptr || v.b->level > b->level) b = v.b;
+    }
+    if (!c.body.error.empty()) {
+      b->fail(c.body.error);
+      return tree_from<result>(std::vector<value>(std::size_t(leaf_count<result>), b->dead()));
     }
     std::vector<value> inputs;
     (append_leaves(*b, arguments, inputs), ...);

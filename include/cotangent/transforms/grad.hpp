@@ -30,7 +30,7 @@ template <class... V> constexpr bool check_grad(graph& g, std::string_view who, 
   if (!g.error.empty()) return false;
   for (extent a : which)
     if (a >= int(sizeof...(V)) || a < -int(sizeof...(V))) {
-      g.error = message{} << who << ": wrt " << a << " is out of range: the function is called with " << int(sizeof...(V)) << " arguments";
+      g.error = message{} << who << ": wrt " << a << " is out of range: the function is called with " << int(sizeof...(V)) << (sizeof...(V) == 1 ? " argument" : " arguments");
       return false;
     }
   const node& out = g[g.outputs[0]];

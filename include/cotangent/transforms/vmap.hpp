@@ -63,7 +63,7 @@ template <class V, class Axes, int Leaf = 0> struct unbatched {
 };
 template <class... C, class Axes, int Leaf> struct unbatched<std::tuple<C...>, Axes, Leaf> {
   template <std::size_t... I> static auto make(std::index_sequence<I...>) {
-    constexpr auto starts = [] {
+    [[maybe_unused]] constexpr auto starts = [] {
       std::array<int, sizeof...(C) + 1> s{Leaf};
       std::size_t k = 0;
       ((s[k + 1] = s[k] + leaf_count<C>, ++k), ...);
@@ -97,7 +97,7 @@ template <class V, class Axes, extent Size, int Leaf = 0> struct batched {
 };
 template <class... C, class Axes, extent Size, int Leaf> struct batched<std::tuple<C...>, Axes, Size, Leaf> {
   template <std::size_t... I> static auto make(std::index_sequence<I...>) {
-    constexpr auto starts = [] {
+    [[maybe_unused]] constexpr auto starts = [] {
       std::array<int, sizeof...(C) + 1> s{Leaf};
       std::size_t k = 0;
       ((s[k + 1] = s[k] + leaf_count<C>, ++k), ...);
@@ -127,15 +127,19 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
   constexpr mapped() = default;
   constexpr explicit mapped(const F& function) : f(function) {}
 
-  /// Axes per leaf of the arguments V, counted from the front.
-  template <class... V> static constexpr std::vector<int> input_axes() {
-    static_assert(sizeof...(In) == 1 || sizeof...(In) == sizeof...(V), "vmap: in_axes must have one entry, or one per argument");
+  /// Axes per leaf of the arguments V, as the user wrote them.
+  template <class... V> static constexpr std::vector<int> written_axes() {
     std::vector<int> axes;
     if constexpr (sizeof...(In) == sizeof...(V)) (append_axes(In, leaf_count<V>, axes), ...);
-    else append_axes(In..., (0 + ... + leaf_count<V>), axes);
+    else if constexpr (sizeof...(In) == 1) append_axes(In..., (0 + ... + leaf_count<V>), axes);
+    return axes;
+  }
+  /// The same, counted from the front.
+  template <class... V> static constexpr std::vector<int> input_axes() {
+    std::vector<int> axes = written_axes<V...>();
     std::vector<int> ranks;
     (ranks_of<V>(ranks), ...);
-    for (std::size_t i = 0; i < ranks.size(); ++i)
+    for (std::size_t i = 0; i < axes.size(); ++i)
       if (axes[i] != not_mapped && axes[i] < 0) axes[i] += ranks[i];
     return axes;
   }
@@ -147,7 +151,11 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
   }
   /// The extent of the mapped axis; dyn if only the run knows it. Says what is wrong, if something is.
   template <class... V> static constexpr extent mapped_extent(message* why = nullptr) {
-    const std::vector<int> axes = input_axes<V...>();
+    const std::vector<int> axes = input_axes<V...>(), written = written_axes<V...>();
+    if (sizeof...(In) != 1 && sizeof...(In) != sizeof...(V)) {
+      if (why) *why = message{} << "vmap: in_axes has " << int(sizeof...(In)) << " entries for " << int(sizeof...(V)) << " arguments; give one entry, or one per argument";
+      return dyn;
+    }
     std::vector<shape> shapes;
     (shapes_of<V>(shapes), ...);
     extent n = Size;
@@ -155,7 +163,7 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (axes[i] == not_mapped) continue;
       if (axes[i] < 0 || axes[i] >= shapes[i].rank) {
-        if (why) *why = message{} << "vmap: in_axes names axis " << axes[i] << " of an argument of shape " << shapes[i];
+        if (why) *why = message{} << "vmap: in_axes names axis " << written[i] << " of an argument of rank " << shapes[i].rank << " (" << shapes[i] << ")";
         return dyn;
       }
       any = true;
@@ -185,17 +193,27 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
       return sizeof...(Out) == 1 ? axes[0] : axes[std::size_t(leaf)];
     }
   };
+  template <class... V> static constexpr bool fits = why_wrong<V...>{}().empty();
   template <class... V> struct types_for {
-    static constexpr bool fits = raise<why_wrong<V...>{}>();
     using arguments = typename unbatched<std::tuple<V...>, axes_of<V...>>::type;
     using out = typename pushforward<F>::template of<arguments>::out;
     using type = typename batched<out, axes_of<V...>, mapped_extent<V...>()>::type;
   };
-  template <class... V> using result = typename types_for<V...>::type;
+  struct no_types {
+    using type = var<float>;
+  };
+  template <class... V> using result = typename std::conditional_t<fits<V...>, types_for<V...>, no_types>::type;
 
   template <class... V> constexpr closure transformed(int level) const {
+    if constexpr (!fits<V...>) return {failed_graph<var<float>, V...>(why_wrong<V...>{}()), {}};
+    else return mapped_graph<V...>(level);
+  }
+
+ private:
+  template <class... V> constexpr closure mapped_graph(int level) const {
     using types_here = types_for<V...>;
     using out = typename types_here::out;
+    static_assert(sizeof...(Out) == 1 || int(sizeof...(Out)) == leaf_count<out>, "vmap: out_axes must have one entry, or one per array that the function returns");
     closure c = pushforward<F>::template of<typename types_here::arguments>::trace(f, level);
     if (!c.body.error.empty()) return c;
     std::vector<int> in = input_axes<V...>(), outs, ranks;

@@ -1,5 +1,7 @@
 #pragma once
-/// Running kernel types on the CPU.
+/// Running kernel types on the CPU: rows of vectors, and tasks.
+
+#include <limits>
 
 #include <cotangent/backends/cpu/reductions.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
@@ -8,40 +10,33 @@ namespace cotangent::cpu {
 inline namespace COTANGENT_ISA {
 
 /// How a kernel's rows are walked.
-template <class Kernel> struct lane_plan {
-  using facts = kernel_facts<Kernel>;
-  static constexpr const auto& table = facts::table;
-  static constexpr extent lanes = [] {
-    if (facts::dims.rank == 0) return extent(1);
-    const int d = facts::dims.rank - 1;
-    extent n = 1;
-    for (int i = facts::dims.first[d]; i <= facts::dims.last[d]; ++i) {
-      if (is_slot(facts::own_extents[i])) return extent(-1);
-      n *= facts::own_extents[i];
-    }
-    return n;
-  }();
-  static constexpr int native = native_bytes / mask_bytes<facts>;
-  /// Lanes per register: a native vector of the widest type, or less where the rows are shorter.
-  static constexpr int width = lanes < 0 || lanes >= native ? native : lanes < 1 ? 1 : int(std::bit_ceil(std::size_t(lanes)));
-
-  static constexpr bool sums_lanes = [] {
-    for (const statement_facts& s : table.statements)
-      if (s.kind == action::reduce && s.reduces != reduction::keeps_lane) return true;
-    return false;
-  }();
-  static constexpr bool grouped = sums_groups_of_rows<facts>();
-  static constexpr int varying = table.varying[0] + table.varying[1] + table.varying[2] + table.varying[3] + table.varying[4];
-  static constexpr int fixed = table.fixed[0] + table.fixed[1] + table.fixed[2] + table.fixed[3] + table.fixed[4];
-  /// Vectors per iteration: independent sums hide the latency of adding.
-  static constexpr int unroll = [] {
-    int u = !sums_lanes && !grouped ? 1 : varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
-    while (u > 1 && lanes >= 0 && lanes < u * width) u /= 2;
-    return u;
-  }();
-  /// Long kernels are instantiated once, with every access masked, because compile time is linear in their length.
-  static constexpr bool always_partial = varying > 200;
+struct lane_plan {
+  extent lanes = 1;             // -1 if known only at run time
+  int width = 1;                // lanes per register: those of a native vector of the widest type, or fewer
+  int unroll = 1;               // vectors per iteration: independent sums hide the latency of adding
+  bool sums_lanes = false;      // some reduction is over the lanes
+  bool grouped = false;         // see sums_groups_of_rows
+  bool has_fixed = false;       // some statement does not depend on the lane
+  bool always_partial = false;  // a long kernel is instantiated once, every access masked, to halve compile time
 };
+template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...> reductions) {
+  constexpr merged_dims dims = Layout::dims;
+  lane_plan p;
+  if (dims.rank > 0)
+    for (int i = dims.first[dims.outer()]; i <= dims.last[dims.outer()]; ++i)
+      p.lanes = p.lanes < 0 || is_slot(Layout::own_extents[i]) ? -1 : p.lanes * Layout::own_extents[i];
+  constexpr int native = native_bytes / mask_bytes<Layout>;
+  p.width = p.lanes < 0 || p.lanes >= native ? native : p.lanes < 1 ? 1 : int(std::bit_ceil(std::size_t(p.lanes)));
+  const reduce_facts all[] = {reduce_facts{reduction::keeps_lane}, reduce_parts<R>::facts...};
+  for (const reduce_facts& r : all) p.sums_lanes = p.sums_lanes || r.scope != reduction::keeps_lane;
+  p.grouped = sums_groups_of_rows<Layout>(reductions);
+  const int varying = Layout::shape.varying.total();
+  p.has_fixed = Layout::shape.fixed.total() > 0;
+  p.unroll = !p.sums_lanes && !p.grouped ? 1 : varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
+  while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
+  p.always_partial = varying > 200;
+  return p;
+}
 
 /// A part of an iteration space: rows (indices of the outer dimensions, in row-major order) and lanes.
 struct box {
@@ -49,85 +44,73 @@ struct box {
   extent first_lane, last_lane;
 };
 
-template <class Facts> COTANGENT_HOST_INLINE void merged_extents(const extent* slots, extent* to) {
-  for (int d = 0; d < Facts::dims.rank; ++d) to[d] = Facts::extent_of(d, slots);
-}
+/// The sums of a kernel, one copy per vector of an iteration.
+template <class Layout, class Reductions> using sums_of = running_sums<Layout, Reductions, plan_of<Layout>(Reductions{}).width>;
 
-/// Evaluates the statements for one vector, or its first `count` lanes, of `rows` rows: one, or a group whose
-/// results stay in registers.
-template <class Kernel, bool Partial, int Vectors, class Sums>
-COTANGENT_HOST_INLINE void run_vectors(position<kernel_facts<Kernel>>& at, extent lane, int count, [[maybe_unused]] extent rows,
-                                       fixed_registers<kernel_facts<Kernel>, lane_plan<Kernel>::width>& fixed, Sums* sums) {
-  using facts = kernel_facts<Kernel>;
-  using plan = lane_plan<Kernel>;
-  constexpr int N = plan::width;
-  constexpr auto sequence = std::make_index_sequence<facts::statements>();
-  [[maybe_unused]] constexpr auto reductions = std::make_index_sequence<std::size_t(facts::table.reductions)>();
-  varying_registers<facts, N> varying[Vectors];
-  const auto row = [&] {
+/// Evaluates the statements for some vectors, or the first `count` lanes of one, of `rows` rows: one, or a group
+/// whose results stay in registers.
+template <bool Partial, int Vectors, class Layout, class Reductions, class... Steps, class Fixed>
+COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Steps...> steps, position<Layout>& at, extent lane, int count,
+                                       [[maybe_unused]] extent rows, Fixed& fixed, sums_of<Layout, Reductions>* sums) {
+  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr int N = plan.width, inner = plan.grouped ? Layout::dims.rank - 2 : 0;
+  const extent first = at.index[inner];
+  if constexpr (plan.grouped)
+    for (int u = 0; u < Vectors; ++u) sums[u].template load_columns<Partial>(lane + u * N, count);
+  for (extent r = 0; r < (plan.grouped ? rows : 1); ++r) {
+    if constexpr (plan.grouped) at.index[inner] = first + r;
     for (int u = 0; u < Vectors; ++u) {
-      evaluation<facts, N, Partial, Sums> e{at, lane + u * N, count, fixed, varying[u], sums[u]};
-      if constexpr (plan::grouped && plan::fixed > 0)
-        if (u == 0) evaluate<false>(Kernel{}, sequence, e);
-      evaluate<true>(Kernel{}, sequence, e);
+      evaluation<Layout, N, Partial, sums_of<Layout, Reductions>> e(at, lane + u * N, count, fixed, sums[u]);
+      if constexpr (plan.grouped && plan.has_fixed)
+        if (u == 0) evaluate<false>(steps, e);
+      evaluate<true>(steps, e);
     }
-  };
-  if constexpr (!plan::grouped) row();
-  else {
-    constexpr int inner = facts::dims.rank - 2;
-    const extent first = at.index[inner];
-    for (int u = 0; u < Vectors; ++u) sums[u].template load_columns<Partial>(lane + u * N, count, reductions);
-    for (extent r = 0; r < rows; ++r) {
-      at.index[inner] = first + r;
-      row();
-    }
+  }
+  if constexpr (plan.grouped) {
     at.index[inner] = first;
-    for (int u = 0; u < Vectors; ++u) sums[u].template store_columns<Partial>(lane + u * N, count, reductions);
+    for (int u = 0; u < Vectors; ++u) sums[u].template store_columns<Partial>(lane + u * N, count);
   }
 }
 
 /// Runs the lanes [first, last) of one row, or of a group of rows.
-template <class Kernel, class Sums>
-COTANGENT_HOST_INLINE void run_lanes(position<kernel_facts<Kernel>>& at, extent first, extent last, extent rows, Sums* sums) {
-  using facts = kernel_facts<Kernel>;
-  using plan = lane_plan<Kernel>;
-  constexpr int N = plan::width;
+template <class Layout, class Reductions, class... Steps>
+COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Steps...> steps, position<Layout>& at, extent first, extent last, extent rows,
+                                     sums_of<Layout, Reductions>* sums) {
+  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr int N = plan.width, U = plan.unroll;
   if (first >= last) return;
-  fixed_registers<facts, N> fixed;
-  if constexpr (plan::fixed > 0 && !plan::grouped) {
-    varying_registers<facts, N> none;
-    evaluation<facts, N, false, Sums> e{at, first, N, fixed, none, sums[0]};
-    evaluate<false>(Kernel{}, std::make_index_sequence<facts::statements>(), e);
+  fixed_registers<Layout, N> fixed;
+  if constexpr (plan.has_fixed && !plan.grouped) {
+    evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(at, first, N, fixed, sums[0]);
+    evaluate<false>(steps, e);
   }
   extent lane = first;
-  if constexpr (!plan::always_partial || N == 1)
-    for (; lane + plan::unroll * N <= last; lane += plan::unroll * N) run_vectors<Kernel, false, plan::unroll>(at, lane, N, rows, fixed, sums);
-  if constexpr (N > 1 || plan::unroll > 1)
-    for (; lane < last; lane += N) run_vectors<Kernel, true, 1>(at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
+  if constexpr (!plan.always_partial || N == 1)
+    for (; lane + U * N <= last; lane += U * N) run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
+  if constexpr (N > 1 || U > 1)
+    for (; lane < last; lane += N) run_vectors<true, 1>(steps, at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
 }
 
 /// Combines sums, one copy per vector of an iteration, into the results of their scope.
-template <reduction Scope, class Kernel, int N, int Unroll>
-COTANGENT_HOST_INLINE void finish_sums(running_sums<Kernel, N> (&sums)[Unroll], const position<kernel_facts<Kernel>>& at) {
-  constexpr auto reductions = std::make_index_sequence<std::size_t(kernel_facts<Kernel>::table.reductions)>();
-  for (int u = 1; u < Unroll; ++u) sums[0].template merge<Scope>(sums[u], reductions);
-  sums[0].template flush<Scope>(at, reductions);
+template <reduction Scope, class Layout, class Sums, int Unroll>
+COTANGENT_HOST_INLINE void finish_sums(Sums (&sums)[Unroll], const position<Layout>& at) {
+  for (int u = 1; u < Unroll; ++u) sums[0].template merge<Scope>(sums[u]);
+  sums[0].template flush<Scope>(at);
 }
 
 /// Runs the points of a box in order, in this thread, adding reductions to `to`.
-template <class Kernel>
-COTANGENT_HOST_INLINE void sweep(position<kernel_facts<Kernel>> at, const extent* extents, const box& b, const targets<kernel_facts<Kernel>>& to) {
-  using facts = kernel_facts<Kernel>;
-  using plan = lane_plan<Kernel>;
-  constexpr int outer = facts::dims.outer();
+template <class Layout, class Reductions, class... Steps>
+COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Steps...> steps, position<Layout> at, const extent* extents, const box& b,
+                                 const targets<Layout>& to) {
+  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr int outer = Layout::dims.outer();
   // Sums over lanes go to their results this often: rounding errors grow with the length of a sum.
-  constexpr extent block = plan::sums_lanes ? 8192 : std::numeric_limits<extent>::max() / 2;
+  constexpr extent block = plan.sums_lanes ? 8192 : std::numeric_limits<extent>::max() / 2;
   constexpr extent group = 8;
-  constexpr auto reductions = std::make_index_sequence<std::size_t(facts::table.reductions)>();
-  running_sums<Kernel, plan::width> sums[plan::unroll];
+  sums_of<Layout, Reductions> sums[plan.unroll];
   for (auto& s : sums) {
     s.to = &to;
-    s.template clear<reduction::whole>(reductions);
+    s.template clear<reduction::whole>();
   }
   extent row = b.first_row;
   if constexpr (outer > 0)
@@ -137,16 +120,16 @@ COTANGENT_HOST_INLINE void sweep(position<kernel_facts<Kernel>> at, const extent
     }
   for (extent summed = 0; row < b.last_row;) {
     extent rows = 1;
-    if constexpr (plan::grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
-    for (auto& s : sums) s.locate(at, reductions);
+    if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
+    for (auto& s : sums) s.locate(at);
     for (extent lane = b.first_lane; lane < b.last_lane; lane += block) {
       const extent last = smaller(lane + block, b.last_lane);
-      for (auto& s : sums) s.template clear<reduction::row>(reductions);
-      run_lanes<Kernel>(at, lane, last, rows, sums);
+      for (auto& s : sums) s.template clear<reduction::row>();
+      run_lanes(steps, at, lane, last, rows, sums);
       finish_sums<reduction::row>(sums, at);
       if ((summed += (last - lane) * rows) >= block) {
         finish_sums<reduction::whole>(sums, at);
-        for (auto& s : sums) s.template clear<reduction::whole>(reductions);
+        for (auto& s : sums) s.template clear<reduction::whole>();
         summed = 0;
       }
     }
@@ -160,52 +143,49 @@ COTANGENT_HOST_INLINE void sweep(position<kernel_facts<Kernel>> at, const extent
   finish_sums<reduction::whole>(sums, at);
 }
 
-/// Reduction R of a kernel: points `to` at its results in the caller's buffer and sets those whose index along the
-/// outermost dimension is first, first + 1, ..., extents[0] of them, to the identity.
-template <class Kernel, int R>
-COTANGENT_HOST_INLINE int start_reduction(void* const* buffers, const extent* slots, const extent* extents, targets<kernel_facts<Kernel>>& to,
-                                          extent first = 0) {
-  using facts = kernel_facts<Kernel>;
-  using list = reductions_of<Kernel>;
-  using parts = reduce_parts<typename list::template statement<R>>;
+/// Points `to` at a reduction's results in the caller's buffer and sets those whose index along the outermost
+/// dimension is first, first + 1, ..., extents[0] of them, to the identity.
+template <class Reduce, class Layout>
+COTANGENT_HOST_INLINE int start_reduction(const position<Layout>& at, const extent* extents, targets<Layout>& to, extent first) {
+  using parts = reduce_parts<Reduce>;
   using T = typename parts::type;
-  constexpr statement_facts s = list::template facts_of<R>;
-  const auto r = results<facts>::template of<typename list::template statement<R>>(s, extents, slots);
-  T* base = static_cast<T*>(buffers[parts::buffer]) + value_of<parts::offset>(slots);
-  to.base[R] = base;
-  for (int d = 0; d < facts::dims.rank; ++d) to.strides[R][d] = r.strides[d];
-  T* from = base + (facts::dims.rank > 0 ? first * r.strides[0] : 0);
+  constexpr int place = parts::facts.place;
+  const auto r = results<Layout>::template of<Reduce>(extents, at.slots);
+  T* base = static_cast<T*>(at.buffers[parts::buffer]) + value_of<parts::offset>(at.slots);
+  to.base[place] = base;
+  for (int d = 0; d < Layout::dims.rank; ++d) to.strides[place][d] = r.strides[d];
+  T* from = base + (Layout::dims.rank > 0 ? first * r.strides[0] : 0);
   r.each([from](extent i) { from[i] = parts::operation::template identity<T>(); });
   return 0;
 }
-
-template <class Kernel, std::size_t... R>
-COTANGENT_HOST_INLINE void start_reductions([[maybe_unused]] void* const* buffers, [[maybe_unused]] const extent* slots,
-                                            [[maybe_unused]] const extent* extents, [[maybe_unused]] targets<kernel_facts<Kernel>>& to,
-                                            std::index_sequence<R...>, [[maybe_unused]] extent first = 0) {
-  const int done[] = {0, start_reduction<Kernel, int(R)>(buffers, slots, extents, to, first)...};
+template <class Layout, class... R>
+COTANGENT_HOST_INLINE void start_reductions(reduce_list<R...>, [[maybe_unused]] const position<Layout>& at, [[maybe_unused]] const extent* extents,
+                                            [[maybe_unused]] targets<Layout>& to, [[maybe_unused]] extent first = 0) {
+  const int done[] = {0, start_reduction<R>(at, extents, to, first)...};
   (void)done;
 }
 
-/// A kernel cut into tasks.
-template <class Kernel> class tasks {
+/// A kernel cut into tasks. It knows the statements only as a function, so that long kernels are named rarely.
+template <class Layout, class Reductions> class tasks;
+template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
  public:
-  using facts = kernel_facts<Kernel>;
-  using list = reductions_of<Kernel>;
-  static constexpr auto reductions = std::make_index_sequence<std::size_t(list::count)>();
+  using part = void (*)(const position<Layout>&, const extent*, const box&, const targets<Layout>&);
 
-  tasks(void* const* buffers, const extent* slots) : at_(buffers, slots) { merged_extents<facts>(at_.slots, extents_); }
+  tasks(void* const* buffers, const extent* slots, part p) : at_(buffers, slots), part_(p) {
+    for (int d = 0; d < Layout::dims.rank; ++d) extents_[d] = Layout::extent_of(d, at_.slots);
+  }
 
   void run() {
-    cut_ = partition_of(facts::table, extents_);
+    constexpr reduce_facts reductions[] = {reduce_facts{}, reduce_parts<R>::facts...};
+    cut_ = partition_of(Layout::shape, Layout::dims.rank, reductions + 1, extents_);
     if (cut_.tasks() <= 1) {
-      start_reductions<Kernel>(at_.buffers, at_.slots, extents_, to_, reductions);
-      if (cut_.tasks() == 1) part({0, cut_.rows, 0, cut_.lanes}, to_);
+      start_reductions(reduce_list<R...>{}, at_, extents_, to_);
+      if (cut_.tasks() == 1) part_(at_, extents_, {0, cut_.rows, 0, cut_.lanes}, to_);
       return;
     }
     std::size_t bytes = 0;
-    plan(bytes, reductions);
-    if (bytes == 0) return run(nullptr);
+    const int done[] = {0, plan_one<R>(bytes)...};
+    (void)done;
     if (bytes <= sizeof(small_partials)) {
       small_partials memory;
       return run(memory.bytes);
@@ -214,153 +194,141 @@ template <class Kernel> class tasks {
     run(memory.data());
   }
 
-  /// Only the indices [first, last) of the kernel's own outermost dimension.
+  /// Only the indices [first, last) of the kernel's own outermost dimension, in this thread.
   void run_rows(extent first, extent last) {
-    constexpr merged_dims dims = facts::dims;
+    constexpr merged_dims dims = Layout::dims;
     extent rows = 1;
     for (int d = 0; d < dims.outer(); ++d) rows *= extents_[d];
     box b{0, rows, 0, dims.rank > 0 ? extents_[dims.rank - 1] : 1};
     if (first >= last) return;
     if constexpr (dims.rank > 0 && dims.merged_from[0] == 0) {
-      static_assert(keeps_rows(), "run_rows: the kernel reduces over its outermost dimension");
+      static_assert((true && ... && ((reduce_parts<R>::facts.kept_dims & 1u) != 0)), "run_rows: the kernel reduces over its outermost dimension");
       extent inner = 1;
-      for (int d = 1; d <= dims.last[0]; ++d) inner *= own_extent(d);
+      for (int d = 1; d <= dims.last[0]; ++d) inner *= is_slot(Layout::own_extents[d]) ? at_.slots[Layout::own_extents[d] - slot_base] : Layout::own_extents[d];
       first *= inner;
       last *= inner;
       const extent all = extents_[0];
       if constexpr (dims.rank == 1) b = {0, 1, first, last};
       else if (all > 0) b = {first * (rows / all), last * (rows / all), 0, b.last_lane};
       extents_[0] = last - first;
-      start_reductions<Kernel>(at_.buffers, at_.slots, extents_, to_, reductions, first);
+      start_reductions(reduce_list<R...>{}, at_, extents_, to_, first);
       extents_[0] = all;
-    } else start_reductions<Kernel>(at_.buffers, at_.slots, extents_, to_, reductions);
-    part(b, to_);
+    } else start_reductions(reduce_list<R...>{}, at_, extents_, to_);
+    part_(at_, extents_, b, to_);
   }
-
-  __attribute__((noinline)) void part(const box& b, const targets<facts>& to) const { sweep<Kernel>(at_, extents_, b, to); }
 
  private:
-  static constexpr bool keeps_rows() {
-    for (const statement_facts& s : facts::table.statements)
-      if (s.kind == action::reduce && !(s.kept_dims & 1u)) return false;
-    return true;
-  }
-  extent own_extent(int d) const {
-    const extent e = facts::own_extents[d];
-    return is_slot(e) ? at_.slots[e - slot_base] : e;
-  }
-
   struct small_partials {
     alignas(64) char bytes[8192];
   };
 
-  /// Lays out the partial results.
-  template <std::size_t... R> void plan(std::size_t& bytes, std::index_sequence<R...>) {
-    const int done[] = {0, plan_one<int(R)>(bytes)...};
-    (void)done;
-  }
-  template <int R> int plan_one(std::size_t& bytes) {
-    using T = typename reduce_parts<typename list::template statement<R>>::type;
-    constexpr statement_facts s = list::template facts_of<R>;
-    results_[R] = results<facts>::template of<typename list::template statement<R>>(s, extents_, at_.slots);
-    copies_[R] = cut_.copies(s);
-    offset_[R] = bytes;
-    if (copies_[R] > 1) bytes += (std::size_t(copies_[R] * results_[R].size) * sizeof(T) + 63) / 64 * 64;
+  /// Lays out the partial results of a reduction.
+  template <class Reduce> int plan_one(std::size_t& bytes) {
+    using parts = reduce_parts<Reduce>;
+    constexpr int place = parts::facts.place;
+    results_[place] = results<Layout>::template of<Reduce>(extents_, at_.slots);
+    copies_[place] = cut_.copies(parts::facts);
+    offset_[place] = bytes;
+    if (copies_[place] > 1) bytes += (std::size_t(copies_[place] * results_[place].size) * sizeof(typename parts::type) + 63) / 64 * 64;
     return 0;
   }
 
-  void run(char* memory) {
-    start(memory, reductions);
+  void run([[maybe_unused]] char* memory) {
+    const int started[] = {0, start_one<R>(memory)...};
     parallel_for(cut_.tasks(), [this](extent t) {
       const extent chunk = t / cut_.lane_blocks, block = t % cut_.lane_blocks;
-      targets<facts> to = to_;
-      choose(to, chunk, block, reductions);
-      part({chunk * cut_.rows_per_chunk, smaller((chunk + 1) * cut_.rows_per_chunk, cut_.rows), block * cut_.lanes_per_block,
-            smaller((block + 1) * cut_.lanes_per_block, cut_.lanes)},
-           to);
+      targets<Layout> to = to_;
+      const int chosen[] = {0, choose_one<R>(to, chunk, block)...};
+      (void)chosen;
+      part_(at_, extents_,
+            {chunk * cut_.rows_per_chunk, smaller((chunk + 1) * cut_.rows_per_chunk, cut_.rows), block * cut_.lanes_per_block,
+             smaller((block + 1) * cut_.lanes_per_block, cut_.lanes)},
+            to);
     });
-    finish(reductions);
+    const int finished[] = {0, finish_one<R>()...};
+    (void)started;
+    (void)finished;
   }
 
-  template <std::size_t... R> void start([[maybe_unused]] char* memory, std::index_sequence<R...>) {
-    const int done[] = {0, start_one<int(R)>(memory)...};
-    (void)done;
-  }
-  template <int R> int start_one(char* memory) {
-    if (copies_[R] <= 1) return start_reduction<Kernel, R>(at_.buffers, at_.slots, extents_, to_);
-    using parts = reduce_parts<typename list::template statement<R>>;
+  template <class Reduce> int start_one(char* memory) {
+    using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
-    T* base = reinterpret_cast<T*>(memory + offset_[R]);
-    const extent n = copies_[R] * results_[R].size;
+    constexpr int place = parts::facts.place;
+    if (copies_[place] <= 1) return start_reduction<Reduce>(at_, extents_, to_, 0);
+    T* base = reinterpret_cast<T*>(memory + offset_[place]);
+    const extent n = copies_[place] * results_[place].size;
     for (extent i = 0; i < n; ++i) base[i] = parts::operation::template identity<T>();
-    to_.base[R] = base;
-    for (int d = 0; d < facts::dims.rank; ++d) to_.strides[R][d] = results_[R].packed[d];
+    to_.base[place] = base;
+    for (int d = 0; d < Layout::dims.rank; ++d) to_.strides[place][d] = results_[place].packed[d];
     return 0;
   }
 
   /// Points `to` at the partial results of one task.
-  template <std::size_t... R> void choose([[maybe_unused]] targets<facts>& to, [[maybe_unused]] extent chunk, [[maybe_unused]] extent block, std::index_sequence<R...>) const {
-    const int done[] = {0, choose_one<int(R)>(to, chunk, block)...};
-    (void)done;
-  }
-  template <int R> int choose_one(targets<facts>& to, extent chunk, extent block) const {
-    using T = typename reduce_parts<typename list::template statement<R>>::type;
-    if (copies_[R] > 1) to.base[R] = static_cast<T*>(to.base[R]) + cut_.copy(list::template facts_of<R>, chunk, block) * results_[R].size;
+  template <class Reduce> int choose_one(targets<Layout>& to, extent chunk, extent block) const {
+    using parts = reduce_parts<Reduce>;
+    constexpr int place = parts::facts.place;
+    if (copies_[place] > 1)
+      to.base[place] = static_cast<typename parts::type*>(to.base[place]) + cut_.copy(parts::facts, chunk, block) * results_[place].size;
     return 0;
   }
 
-  template <std::size_t... R> void finish(std::index_sequence<R...>) {
-    const int done[] = {0, finish_one<int(R)>()...};
-    (void)done;
-  }
-  template <int R> int finish_one() {
-    if (copies_[R] <= 1) return 0;
-    using parts = reduce_parts<typename list::template statement<R>>;
+  /// Combines the partial results of all tasks, in order, into the caller's buffer.
+  template <class Reduce> int finish_one() {
+    using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
-    const results<facts>& r = results_[R];
-    T* partial = static_cast<T*>(to_.base[R]);
+    constexpr int place = parts::facts.place;
+    if (copies_[place] <= 1) return 0;
+    const results<Layout>& r = results_[place];
+    T* partial = static_cast<T*>(to_.base[place]);
     constexpr extent block = 4096;
     parallel_for(divide_up(r.size, block), [&](extent b) {
-      combine_copies<typename parts::operation, T, mask_bytes<facts>>(partial, r.size, copies_[R], b * block, smaller((b + 1) * block, r.size));
+      combine_copies<typename parts::operation, T, mask_bytes<Layout>>(partial, r.size, copies_[place], b * block, smaller((b + 1) * block, r.size));
     });
     T* base = static_cast<T*>(at_.buffers[parts::buffer]) + value_of<parts::offset>(at_.slots);
     r.each([base, partial](extent i) mutable { base[i] = *partial++; });
     return 0;
   }
 
-  static constexpr int places = list::count > 0 ? list::count : 1;
-  position<facts> at_;
-  extent extents_[facts::dims.rank > 0 ? facts::dims.rank : 1];
+  static constexpr int places = sizeof...(R) > 0 ? int(sizeof...(R)) : 1;
+  position<Layout> at_;
+  part part_;
+  extent extents_[Layout::dims.rank > 0 ? Layout::dims.rank : 1];
   partition cut_;
-  targets<facts> to_;
-  results<facts> results_[places];
+  targets<Layout> to_;
+  results<Layout> results_[places];
   extent copies_[places];
   std::size_t offset_[places];
 };
 
+/// One task of a kernel.
+template <class Kernel>
+void run_part(const position<layout_of<Kernel>>& at, const extent* extents, const box& b, const targets<layout_of<Kernel>>& to) {
+  sweep(program_of<Kernel>{}, at, extents, b, to);
+}
+
 /// Runs a kernel. `buffers` are the pointers, and `extents` the run-time extents, that its type numbers. An output
 /// may be the memory of an input that is accessed in the same way. Results do not depend on the number of threads.
 template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, const extent* extents) {
-  using facts = kernel_facts<Kernel>;
+  using layout = layout_of<Kernel>;
   constexpr extent small = 64;
-  if constexpr (facts::is_static && facts::points <= small) {
-    const position<facts> at(buffers, extents);
-    extent sizes[facts::dims.rank > 0 ? facts::dims.rank : 1];
-    merged_extents<facts>(at.slots, sizes);
-    extent rows = 1;
-    for (int d = 0; d < facts::dims.outer(); ++d) rows *= sizes[d];
-    targets<facts> to;
-    start_reductions<Kernel>(at.buffers, at.slots, sizes, to, tasks<Kernel>::reductions);
-    if constexpr (facts::points > 0) sweep<Kernel>(at, sizes, {0, rows, 0, facts::dims.rank > 0 ? sizes[facts::dims.rank - 1] : 1}, to);
+  if constexpr (layout::is_static && layout::points <= small) {
+    const position<layout> at(buffers, extents);
+    extent sizes[layout::dims.rank > 0 ? layout::dims.rank : 1], rows = 1;
+    for (int d = 0; d < layout::dims.rank; ++d) sizes[d] = layout::extent_of(d, at.slots);
+    for (int d = 0; d < layout::dims.outer(); ++d) rows *= sizes[d];
+    targets<layout> to;
+    start_reductions(reductions_of<Kernel>{}, at, sizes, to);
+    if constexpr (layout::points > 0)
+      sweep(program_of<Kernel>{}, at, sizes, {0, rows, 0, layout::dims.rank > 0 ? sizes[layout::dims.rank - 1] : 1}, to);
   } else {
-    tasks<Kernel>(buffers, extents).run();
+    tasks<layout, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run();
   }
 }
 
 /// Runs the points whose outermost index is in [first, last), in this thread. The kernel may not reduce over its
 /// outermost dimension.
 template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last) {
-  tasks<Kernel>(buffers, extents).run_rows(first, last);
+  tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run_rows(first, last);
 }
 
 }  // namespace COTANGENT_ISA

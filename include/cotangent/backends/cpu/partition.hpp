@@ -21,28 +21,27 @@ struct partition {
   constexpr extent tasks() const { return row_chunks * lane_blocks; }
 
   /// Whether two chunks of rows, or two blocks of lanes, may add to one result of a reduction.
-  constexpr bool rows_share(const statement_facts& reduce) const {
+  constexpr bool rows_share(const reduce_facts& reduce) const {
     return row_chunks > 1 && (reduce.kept_dims & ((1u << depth) - 1)) != (1u << depth) - 1;
   }
-  constexpr bool lanes_share(const statement_facts& reduce) const {
-    return lane_blocks > 1 && reduce.reduces != reduction::keeps_lane;
+  constexpr bool lanes_share(const reduce_facts& reduce) const {
+    return lane_blocks > 1 && reduce.scope != reduction::keeps_lane;
   }
   /// How many partial results each result of a reduction has.
-  constexpr extent copies(const statement_facts& reduce) const {
+  constexpr extent copies(const reduce_facts& reduce) const {
     return (rows_share(reduce) ? row_chunks : 1) * (lanes_share(reduce) ? lane_blocks : 1);
   }
   /// Which of them a task adds to.
-  constexpr extent copy(const statement_facts& reduce, extent chunk, extent block) const {
+  constexpr extent copy(const reduce_facts& reduce, extent chunk, extent block) const {
     const bool by_lanes = lanes_share(reduce);
     return (rows_share(reduce) ? chunk : 0) * (by_lanes ? lane_blocks : 1) + (by_lanes ? block : 0);
   }
 };
 
 /// The number of results of a reduction.
-template <int Statements>
-constexpr extent results_of(const facts_table<Statements>& table, const statement_facts& reduce, const extent* extents) {
+constexpr extent results_of(int rank, const reduce_facts& reduce, const extent* extents) {
   extent n = 1;
-  for (int d = 0; d < table.dims.rank; ++d)
+  for (int d = 0; d < rank; ++d)
     if (reduce.kept_dims >> d & 1u) n *= extents[d];
   return n;
 }
@@ -50,32 +49,30 @@ constexpr extent results_of(const facts_table<Statements>& table, const statemen
 constexpr extent smaller(extent a, extent b) { return a < b ? a : b; }
 constexpr extent divide_up(extent a, extent b) { return (a + b - 1) / b; }
 
-/// `extents` are those of the merged dimensions.
-template <int Statements> constexpr partition partition_of(const facts_table<Statements>& table, const extent* extents) {
+/// `extents` are those of the merged dimensions, `reductions` the kernel's.
+constexpr partition partition_of(const kernel_shape& shape, int rank, const reduce_facts* reductions, const extent* extents) {
   constexpr extent task_work = extent(1) << 16;    // statements evaluated per task, at least: some microseconds
   constexpr extent most_tasks = 1024;
   constexpr extent enough_tasks = 64;              // beyond it, sums are not cut further
   constexpr extent lanes_at_once = 1024;           // shortest block of a row
   constexpr extent lanes_in_cache = 4096;          // longest block of results that rows are added to
-  const merged_dims& dims = table.dims;
-  const int outer = dims.outer();
+  const int outer = rank > 0 ? rank - 1 : 0;
 
   partition p;
-  p.lanes = dims.rank > 0 ? extents[dims.rank - 1] : 1;
+  p.lanes = rank > 0 ? extents[rank - 1] : 1;
   for (int d = 0; d < outer; ++d) p.rows *= extents[d];
   const extent points = p.rows * p.lanes;
-  const extent wanted = table.scatters ? 1 : smaller(points / task_work * table.work + points % task_work * table.work / task_work, most_tasks);
+  const extent wanted = shape.scatters ? 1 : smaller(points / task_work * shape.work + points % task_work * shape.work / task_work, most_tasks);
 
   // What all reductions keep can be cut freely; what one of them sums over needs partial results.
   std::uint32_t kept_by_all = ~0u;
   bool adds_rows = false;
   extent most_copies = most_tasks;
-  for (int k = 0; k < Statements; ++k) {
-    const statement_facts& s = table.statements[k];
-    if (s.kind != action::reduce) continue;
+  for (int k = 0; k < shape.reductions; ++k) {
+    const reduce_facts& s = reductions[k];
     kept_by_all &= s.kept_dims;
-    if (s.reduces == reduction::keeps_lane && (s.kept_dims & ((1u << outer) - 1)) != (1u << outer) - 1) adds_rows = true;
-    const extent results = results_of(table, s, extents);
+    if (s.scope == reduction::keeps_lane && (s.kept_dims & ((1u << outer) - 1)) != (1u << outer) - 1) adds_rows = true;
+    const extent results = results_of(rank, s, extents);
     if (results > 0) most_copies = smaller(most_copies, points / (8 * results));
   }
 
@@ -83,7 +80,7 @@ template <int Statements> constexpr partition partition_of(const facts_table<Sta
   if (wanted > 1 && points > 0) {
     while (p.depth < outer && prefix < wanted && (kept_by_all >> p.depth & 1u)) prefix *= extents[p.depth++];
     chunks = smaller(prefix, wanted);
-    const bool keeps_lane = dims.rank > 0 && (kept_by_all >> (dims.rank - 1) & 1u);
+    const bool keeps_lane = rank > 0 && (kept_by_all >> (rank - 1) & 1u);
     if (keeps_lane) blocks = smaller(divide_up(wanted, chunks), divide_up(p.lanes, lanes_at_once));
     const extent more = divide_up(smaller(wanted, enough_tasks), chunks * blocks);
     if (more > 1) {
@@ -106,7 +103,7 @@ template <int Statements> constexpr partition partition_of(const facts_table<Sta
   if (p.rows_per_chunk < 1) p.rows_per_chunk = 1;
   p.row_chunks = divide_up(p.rows, p.rows_per_chunk);
   p.lanes_per_block = divide_up(divide_up(p.lanes, blocks), 64) * 64;
-  if (adds_rows && !table.scatters) p.lanes_per_block = smaller(p.lanes_per_block, lanes_in_cache);
+  if (adds_rows && !shape.scatters) p.lanes_per_block = smaller(p.lanes_per_block, lanes_in_cache);
   if (p.lanes_per_block < 1) p.lanes_per_block = 1;
   p.lane_blocks = divide_up(p.lanes, p.lanes_per_block);
   return p;

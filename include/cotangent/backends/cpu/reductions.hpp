@@ -10,39 +10,14 @@
 namespace cotangent::cpu {
 inline namespace COTANGENT_ISA {
 
-template <int K, class S> struct numbered {};
-template <class Sequence, class... S> struct numbered_statements;
-template <std::size_t... K, class... S>
-struct numbered_statements<std::index_sequence<K...>, S...> : numbered<int(K), S>... {};
-template <int K, class S> S statement_at(const numbered<K, S>&);
-
-/// A kernel's reduce statements, apart from the others.
-template <class Kernel> struct reductions_of;
-template <extent... E, class... S> struct reductions_of<kernel<space<E...>, S...>> {
-  using facts = kernel_facts<kernel<space<E...>, S...>>;
-  static constexpr int count = facts::table.reductions;
-
-  struct place_list {
-    int at[count > 0 ? count : 1] = {};
-  };
-  /// The statement number of each reduction.
-  static constexpr place_list places = [] {
-    place_list p;
-    for (int k = 0, r = 0; k < facts::statements; ++k)
-      if (facts::table.statements[k].kind == action::reduce) p.at[r++] = k;
-    return p;
-  }();
-  template <int R>
-  using statement = decltype(statement_at<places.at[R]>(numbered_statements<std::make_index_sequence<sizeof...(S)>, S...>{}));
-  template <int R> static constexpr statement_facts facts_of = facts::table.statements[places.at[R]];
-};
-
+/// A reduction taken apart.
 template <class Reduce> struct reduce_parts;
-template <class Op, class T, int B, int R, extent Offset, extent... Strides>
-struct reduce_parts<kernels::reduce<Op, T, B, R, access<Offset, Strides...>>> {
+template <class Op, class T, int B, int R, extent Offset, extent... Strides, reduce_facts Facts, register_place From>
+struct reduce_parts<resolved_reduce<kernels::reduce<Op, T, B, R, access<Offset, Strides...>>, Facts, From>> {
   using operation = Op;
   using type = T;
   using where = access<Offset, Strides...>;
+  static constexpr reduce_facts facts = Facts;
   static constexpr int buffer = B;
   static constexpr extent offset = Offset;
 
@@ -54,15 +29,15 @@ struct reduce_parts<kernels::reduce<Op, T, B, R, access<Offset, Strides...>>> {
 };
 
 /// Where the results of each reduction lie: the caller's buffer, or a task's partial results.
-template <class Facts> struct targets {
-  static constexpr int count = Facts::table.reductions > 0 ? Facts::table.reductions : 1;
-  static constexpr int rank = Facts::dims.rank > 0 ? Facts::dims.rank : 1;
+template <class Layout> struct targets {
+  static constexpr int count = Layout::shape.reductions > 0 ? Layout::shape.reductions : 1;
+  static constexpr int rank = Layout::dims.rank > 0 ? Layout::dims.rank : 1;
   void* base[count];
   extent strides[count][rank];
 
-  template <class T> COTANGENT_HOST_INLINE T* row(int reduction, const position<Facts>& at) const {
+  template <class T> COTANGENT_HOST_INLINE T* row(int reduction, const position<Layout>& at) const {
     T* p = static_cast<T*>(base[reduction]);
-    for (int d = 0; d < Facts::dims.outer(); ++d) p += at.index[d] * strides[reduction][d];
+    for (int d = 0; d < Layout::dims.outer(); ++d) p += at.index[d] * strides[reduction][d];
     return p;
   }
 };
@@ -98,38 +73,45 @@ template <class Op, int Bytes, class T> COTANGENT_HOST_INLINE void combine_into(
 
 /// Whether rows are walked in groups, so that results that keep the lanes stay in registers for a group: the
 /// innermost outer dimension is summed by all reductions that keep the lanes, and no reduction ends with a row.
-template <class Facts> constexpr bool sums_groups_of_rows() {
-  if (Facts::dims.rank < 2 || Facts::table.scatters) return false;
-  const std::uint32_t inner = std::uint32_t(1) << (Facts::dims.rank >= 2 ? Facts::dims.rank - 2 : 0);
+template <class Layout, class... R> constexpr bool sums_groups_of_rows(reduce_list<R...>) {
+  if (Layout::dims.rank < 2 || Layout::shape.scatters) return false;
+  const std::uint32_t inner = std::uint32_t(1) << (Layout::dims.rank >= 2 ? Layout::dims.rank - 2 : 0);
   bool some = false;
-  for (const statement_facts& s : Facts::table.statements) {
-    if (s.kind != action::reduce || s.reduces == reduction::whole) continue;
-    if (s.reduces == reduction::row || (s.kept_dims & inner)) return false;
+  const reduce_facts all[] = {reduce_facts{reduction::whole}, reduce_parts<R>::facts...};
+  for (const reduce_facts& r : all) {
+    if (r.scope == reduction::whole) continue;
+    if (r.scope == reduction::row || (r.kept_dims & inner)) return false;
     some = true;
   }
   return some;
 }
 
 /// The reductions of a kernel while it runs: sums in registers, one per lane.
-template <class Kernel, int N> struct running_sums {
-  using list = reductions_of<Kernel>;
-  using facts = typename list::facts;
-  static constexpr int bytes = mask_bytes<facts>;
-  static constexpr bool grouped = sums_groups_of_rows<facts>();
+template <class Layout, class Reductions, int N> struct running_sums;
+template <class Layout, class... R, int N> struct running_sums<Layout, reduce_list<R...>, N> {
+  static constexpr int bytes = mask_bytes<Layout>;
+  static constexpr bool grouped = sums_groups_of_rows<Layout>(reduce_list<R...>{});
   template <class T> using reg = register_type<T, N, bytes>;
 
-  sum_registers<facts, N> sums;
-  const targets<facts>* to;
-  void* rows[targets<facts>::count];  // this row's results of reductions that keep the lanes
+  sum_registers<Layout, N> sums;
+  const targets<Layout>* to;
+  void* rows[targets<Layout>::count];  // this row's results of reductions that keep the lanes
+
+  template <class Reduce> COTANGENT_HOST_INLINE auto& sum_of() {
+    return sums.template of<typename reduce_parts<Reduce>::type>(reduce_parts<Reduce>::facts.sum);
+  }
 
   /// Called by a reduce statement.
-  template <int K, class Op, class T, class Access, class V, class E> COTANGENT_HOST_INLINE void add(const V& value, const E& e) {
-    constexpr statement_facts s = facts::table.statements[K];
-    reg<T>& sum = sums.template of<T>(s.sum);
+  template <class Reduce, class V, class E> COTANGENT_HOST_INLINE void add(Reduce, const V& value, const E& e) {
+    using parts = reduce_parts<Reduce>;
+    using T = typename parts::type;
+    using Op = typename parts::operation;
+    constexpr reduction scope = parts::facts.scope;
+    reg<T>& sum = sum_of<Reduce>();
     [[maybe_unused]] const reg<T> identity = Op::template identity<T>();
-    if constexpr (s.reduces == reduction::keeps_lane && grouped) sum = Op::combine(sum, value);
-    else if constexpr (s.reduces == reduction::keeps_lane) {
-      store_row<T, s.place, E::partial>(Op::combine(load_row<T, s.place, E::partial>(e.lane, e.count), value), e.lane, e.count);
+    if constexpr (scope == reduction::keeps_lane && grouped) sum = Op::combine(sum, value);
+    else if constexpr (scope == reduction::keeps_lane) {
+      store_row<Reduce, E::partial>(Op::combine(load_row<Reduce, E::partial>(e.lane, e.count), value), e.lane, e.count);
     } else if constexpr (E::partial && N > 1 && std::is_same_v<T, bool>) {
       const auto active = first_lanes<bytes, N>(e.count);
       sum = Op::combine(sum, (active & value) | ((!active) & identity));
@@ -138,101 +120,89 @@ template <class Kernel, int N> struct running_sums {
     } else sum = Op::combine(sum, value);
   }
 
-  template <class T, int R, bool Partial> COTANGENT_HOST_INLINE reg<T> load_row(extent lane, int count) const {
-    const T* row = static_cast<const T*>(rows[R]);
-    if constexpr (!contiguous<R>) return reg<T>::load_strided(row + lane * lane_step(R), lane_step(R), count);
+  template <class Reduce> static constexpr bool contiguous = lane_stride<Layout, typename reduce_parts<Reduce>::where> == 1;
+  COTANGENT_HOST_INLINE extent lane_step(int reduction) const { return to->strides[reduction][targets<Layout>::rank - 1]; }
+
+  template <class Reduce, bool Partial> COTANGENT_HOST_INLINE auto load_row(extent lane, int count) const {
+    using T = typename reduce_parts<Reduce>::type;
+    constexpr int place = reduce_parts<Reduce>::facts.place;
+    const T* row = static_cast<const T*>(rows[place]);
+    if constexpr (!contiguous<Reduce>) return reg<T>::load_strided(row + lane * lane_step(place), lane_step(place), count);
     else if constexpr (Partial) return reg<T>::load(row + lane, count);
     else return reg<T>::load(row + lane);
   }
-  template <class T, int R, bool Partial> COTANGENT_HOST_INLINE void store_row(reg<T> value, extent lane, int count) const {
-    T* row = static_cast<T*>(rows[R]);
-    if constexpr (!contiguous<R>) value.store_strided(row + lane * lane_step(R), lane_step(R), count);
+  template <class Reduce, bool Partial, class V> COTANGENT_HOST_INLINE void store_row(V value, extent lane, int count) const {
+    using T = typename reduce_parts<Reduce>::type;
+    constexpr int place = reduce_parts<Reduce>::facts.place;
+    T* row = static_cast<T*>(rows[place]);
+    if constexpr (!contiguous<Reduce>) value.store_strided(row + lane * lane_step(place), lane_step(place), count);
     else if constexpr (Partial) value.store(row + lane, count);
     else value.store(row + lane);
   }
-  template <int R>
-  static constexpr bool contiguous = lane_stride<facts, typename reduce_parts<typename list::template statement<R>>::where> == 1;
-  COTANGENT_HOST_INLINE extent lane_step(int reduction) const { return to->strides[reduction][targets<facts>::rank - 1]; }
 
   /// Finds this row's results.
-  template <std::size_t... R> COTANGENT_HOST_INLINE void locate([[maybe_unused]] const position<facts>& at, std::index_sequence<R...>) {
-    const int done[] = {0, locate_one<int(R)>(at)...};
+  COTANGENT_HOST_INLINE void locate([[maybe_unused]] const position<Layout>& at) {
+    const int done[] = {0, locate_one<R>(at)...};
     (void)done;
   }
-  template <int R> COTANGENT_HOST_INLINE int locate_one(const position<facts>& at) {
-    using T = typename reduce_parts<typename list::template statement<R>>::type;
-    if constexpr (list::template facts_of<R>.reduces == reduction::keeps_lane) rows[R] = to->template row<T>(R, at);
+  template <class Reduce> COTANGENT_HOST_INLINE int locate_one(const position<Layout>& at) {
+    using parts = reduce_parts<Reduce>;
+    if constexpr (parts::facts.scope == reduction::keeps_lane) rows[parts::facts.place] = to->template row<typename parts::type>(parts::facts.place, at);
     return 0;
   }
 
   /// Moves the results that keep the lanes into registers, and back.
-  template <bool Partial, std::size_t... R>
-  COTANGENT_HOST_INLINE void load_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count, std::index_sequence<R...>) {
-    const int done[] = {0, load_column<Partial, int(R)>(lane, count)...};
+  template <bool Partial> COTANGENT_HOST_INLINE void load_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count) {
+    const int done[] = {0, load_column<R, Partial>(lane, count)...};
     (void)done;
   }
-  template <bool Partial, int R> COTANGENT_HOST_INLINE int load_column(extent lane, int count) {
-    constexpr statement_facts s = list::template facts_of<R>;
-    using T = type_of<s.type>;
-    if constexpr (s.reduces == reduction::keeps_lane) sums.template of<T>(s.sum) = load_row<T, R, Partial>(lane, count);
+  template <class Reduce, bool Partial> COTANGENT_HOST_INLINE int load_column(extent lane, int count) {
+    if constexpr (reduce_parts<Reduce>::facts.scope == reduction::keeps_lane) sum_of<Reduce>() = load_row<Reduce, Partial>(lane, count);
     return 0;
   }
-  template <bool Partial, std::size_t... R>
-  COTANGENT_HOST_INLINE void store_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count, std::index_sequence<R...>) {
-    const int done[] = {0, store_column<Partial, int(R)>(lane, count)...};
+  template <bool Partial> COTANGENT_HOST_INLINE void store_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count) {
+    const int done[] = {0, store_column<R, Partial>(lane, count)...};
     (void)done;
   }
-  template <bool Partial, int R> COTANGENT_HOST_INLINE int store_column(extent lane, int count) {
-    constexpr statement_facts s = list::template facts_of<R>;
-    using T = type_of<s.type>;
-    if constexpr (s.reduces == reduction::keeps_lane) store_row<T, R, Partial>(sums.template of<T>(s.sum), lane, count);
+  template <class Reduce, bool Partial> COTANGENT_HOST_INLINE int store_column(extent lane, int count) {
+    if constexpr (reduce_parts<Reduce>::facts.scope == reduction::keeps_lane) store_row<Reduce, Partial>(sum_of<Reduce>(), lane, count);
     return 0;
   }
 
   /// Sets the sums of one scope to their identities.
-  template <reduction Scope, std::size_t... R> COTANGENT_HOST_INLINE void clear(std::index_sequence<R...>) {
-    const int done[] = {0, clear_one<Scope, int(R)>()...};
+  template <reduction Scope> COTANGENT_HOST_INLINE void clear() {
+    const int done[] = {0, clear_one<Scope, R>()...};
     (void)done;
   }
-  template <reduction Scope, int R> COTANGENT_HOST_INLINE int clear_one() {
-    constexpr statement_facts s = list::template facts_of<R>;
-    if constexpr (s.reduces == Scope) {
-      using parts = reduce_parts<typename list::template statement<R>>;
-      using T = typename parts::type;
-      sums.template of<T>(s.sum) = register_type<T, N, bytes>(parts::operation::template identity<T>());
-    }
+  template <reduction Scope, class Reduce> COTANGENT_HOST_INLINE int clear_one() {
+    using parts = reduce_parts<Reduce>;
+    using T = typename parts::type;
+    if constexpr (parts::facts.scope == Scope) sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
     return 0;
   }
 
   /// Combines another copy's sums into this one's.
-  template <reduction Scope, std::size_t... R> COTANGENT_HOST_INLINE void merge([[maybe_unused]] running_sums& other, std::index_sequence<R...>) {
-    const int done[] = {0, merge_one<Scope, int(R)>(other)...};
+  template <reduction Scope> COTANGENT_HOST_INLINE void merge([[maybe_unused]] running_sums& other) {
+    const int done[] = {0, merge_one<Scope, R>(other)...};
     (void)done;
   }
-  template <reduction Scope, int R> COTANGENT_HOST_INLINE int merge_one(running_sums& other) {
-    constexpr statement_facts s = list::template facts_of<R>;
-    if constexpr (s.reduces == Scope) {
-      using parts = reduce_parts<typename list::template statement<R>>;
-      using T = typename parts::type;
-      auto& sum = sums.template of<T>(s.sum);
-      sum = parts::operation::combine(sum, other.sums.template of<T>(s.sum));
-    }
+  template <reduction Scope, class Reduce> COTANGENT_HOST_INLINE int merge_one(running_sums& other) {
+    using parts = reduce_parts<Reduce>;
+    if constexpr (parts::facts.scope == Scope) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
     return 0;
   }
 
   /// Combines the sums of one scope into their results.
-  template <reduction Scope, std::size_t... R> COTANGENT_HOST_INLINE void flush([[maybe_unused]] const position<facts>& at, std::index_sequence<R...>) {
-    const int done[] = {0, flush_one<Scope, int(R)>(at)...};
+  template <reduction Scope> COTANGENT_HOST_INLINE void flush([[maybe_unused]] const position<Layout>& at) {
+    const int done[] = {0, flush_one<Scope, R>(at)...};
     (void)done;
   }
-  template <reduction Scope, int R> COTANGENT_HOST_INLINE int flush_one(const position<facts>& at) {
-    constexpr statement_facts s = list::template facts_of<R>;
-    if constexpr (s.reduces == Scope) {
-      using parts = reduce_parts<typename list::template statement<R>>;
-      using T = typename parts::type;
-      using op = typename parts::operation;
-      combine_into<op, bytes>(to->template row<T>(R, at), fold_lanes<op, T>(sums.template of<T>(s.sum)));
-    }
+  template <reduction Scope, class Reduce> COTANGENT_HOST_INLINE int flush_one(const position<Layout>& at) {
+    using parts = reduce_parts<Reduce>;
+    using T = typename parts::type;
+    using Op = typename parts::operation;
+    if constexpr (parts::facts.scope == Scope)
+      combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
     return 0;
   }
 };
@@ -281,21 +251,22 @@ class scratch {
 };
 
 /// A reduction's results, as an array over the merged dimensions that it keeps.
-template <class Facts> struct results {
-  extent extents[Facts::dims.rank > 0 ? Facts::dims.rank : 1];
-  extent strides[Facts::dims.rank > 0 ? Facts::dims.rank : 1];  // in the caller's buffer
-  extent packed[Facts::dims.rank > 0 ? Facts::dims.rank : 1];   // contiguous, row-major
+template <class Layout> struct results {
+  extent extents[Layout::dims.rank > 0 ? Layout::dims.rank : 1];
+  extent strides[Layout::dims.rank > 0 ? Layout::dims.rank : 1];  // in the caller's buffer
+  extent packed[Layout::dims.rank > 0 ? Layout::dims.rank : 1];   // contiguous, row-major
   extent size = 1;
   bool contiguous = true;  // strides == packed
 
-  template <class Reduce> static results of(const statement_facts& s, const extent* extents, const extent* slots) {
+  template <class Reduce> static results of(const extent* extents, const extent* slots) {
+    constexpr reduce_facts s = reduce_parts<Reduce>::facts;
     results r;
     extent own[max_rank + 1] = {};
     reduce_parts<Reduce>::strides(slots, own);
-    for (int d = Facts::dims.rank - 1; d >= 0; --d) {
+    for (int d = Layout::dims.rank - 1; d >= 0; --d) {
       const bool kept = s.kept_dims >> d & 1u;
       r.extents[d] = kept ? extents[d] : 1;
-      r.strides[d] = kept ? own[Facts::dims.last[d]] : 0;
+      r.strides[d] = kept ? own[Layout::dims.last[d]] : 0;
       r.packed[d] = kept ? r.size : 0;
       if (kept) r.size *= extents[d];
       r.contiguous = r.contiguous && (r.extents[d] == 1 || r.strides[d] == r.packed[d]);
@@ -305,7 +276,7 @@ template <class Facts> struct results {
 
   /// f(offset in the caller's buffer) for every result, in row-major order.
   template <class F> void each(F f) const {
-    constexpr int rank = Facts::dims.rank;
+    constexpr int rank = Layout::dims.rank;
     if constexpr (rank == 0) f(extent(0));
     else {
       extent index[rank] = {}, at = 0;

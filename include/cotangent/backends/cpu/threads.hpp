@@ -27,19 +27,24 @@ inline void set_num_threads(int n) { cpu::thread_limit().store(n < 1 ? 1 : n, st
 
 namespace cpu {
 
-/// body(i) for every i in [0, count), on up to num_threads() threads, in any order; returns when all are done.
-/// Inline, in order, when there is one task or one thread. May be nested.
-template <class Body> void parallel_for(extent count, const Body& body) {
+/// body(context, i) for every i in [0, count), on up to num_threads() threads, in any order; returns when all are
+/// done. Inline, in order, when there is one task or one thread. May be nested.
+inline void parallel_for(extent count, void (*body)(const void*, extent), const void* context) {
   const extent threads = count < num_threads() ? count : num_threads();
   if (threads <= 1) {
-    for (extent i = 0; i < count; ++i) body(i);
+    for (extent i = 0; i < count; ++i) body(context, i);
     return;
   }
   std::atomic<extent> next{0};
   const auto worker = [&](extent) {
-    for (extent i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
+    for (extent i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(context, i);
   };
   tbb::parallel_for(extent(0), threads, worker, tbb::simple_partitioner{});
+}
+
+/// The same for a function object. oneTBB's templates are instantiated once, whatever the bodies.
+template <class Body> void parallel_for(extent count, const Body& body) {
+  parallel_for(count, [](const void* f, extent i) { (*static_cast<const Body*>(f))(i); }, &body);
 }
 
 }  // namespace cpu

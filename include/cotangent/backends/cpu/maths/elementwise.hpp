@@ -22,17 +22,10 @@ inline namespace COTANGENT_ISA {
   }
 
 /// The C library's accuracy (1 to 2 ULP in glibc) and special values.
-COTANGENT_ELEMENTWISE(asin)
-COTANGENT_ELEMENTWISE(acos)
-COTANGENT_ELEMENTWISE(atan)
-COTANGENT_ELEMENTWISE(sinh)
-COTANGENT_ELEMENTWISE(cosh)
 COTANGENT_ELEMENTWISE(asinh)
 COTANGENT_ELEMENTWISE(acosh)
 COTANGENT_ELEMENTWISE(atanh)
 COTANGENT_ELEMENTWISE(erfc)
-/// atan2(y, x): the angle of the point (x, y), in [-pi, pi]. jnp.arctan2.
-COTANGENT_ELEMENTWISE2(atan2, atan2)
 /// sqrt(x^2 + y^2) without overflow. jnp.hypot.
 COTANGENT_ELEMENTWISE2(hypot, hypot)
 /// The remainder of the quotient truncated towards zero, with the sign of x; exact. lax.rem.

@@ -1,5 +1,5 @@
 #pragma once
-/// exp, exp2, expm1, logistic, tanh.
+/// exp, exp2, expm1, logistic, sinh, cosh, tanh.
 ///
 /// x = k ln 2 + r with an integer k and |r| <= ln 2 / 2, then e^x = 2^k e^r (Cody and Waite, Software Manual for the
 /// Elementary Functions, 1980). Coefficients are minimax fits made for these functions.
@@ -40,7 +40,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp_in_ran
   return exp_near_zero(r) * power_of_two(k);
 }
 
-/// e^x. At most 1 ULP. exp(-inf) = 0, exp(inf) = inf, results may be subnormal. jnp.exp.
+/// e^x. Measured: 0.89 ULP. exp(-inf) = 0, exp(inf) = inf, results may be subnormal. jnp.exp.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp(pack<T, N> x) {
   using V = pack<T, N>;
   constexpr T low = std::is_same_v<T, float> ? T(-110) : T(-760), high = std::is_same_v<T, float> ? T(90) : T(720);
@@ -50,7 +50,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp(pack<T
   return scale(exp_near_zero(r), k);
 }
 
-/// 2^x. At most 1 ULP, exact for integers. jnp.exp2.
+/// 2^x. Measured: 0.98 ULP; exact for integers. jnp.exp2.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp2(pack<T, N> x) {
   using V = pack<T, N>;
   constexpr T low = std::is_same_v<T, float> ? T(-160) : T(-1100), high = std::is_same_v<T, float> ? T(130) : T(1030);
@@ -59,7 +59,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp2(pack<
   return scale(exp_near_zero((x - k) * V(ln2_high<T>)), k);
 }
 
-/// e^x - 1. At most 2 ULP; x itself where |x| is tiny, -1 at -inf. jnp.expm1.
+/// e^x - 1. Measured: 1.67 ULP (float), 1.68 (double). x itself where |x| is tiny, -1 at -inf. jnp.expm1.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> expm1(pack<T, N> x) {
   using V = pack<T, N>;
   constexpr T low = std::is_same_v<T, float> ? T(-20) : T(-40), high = std::is_same_v<T, float> ? T(89) : T(710);
@@ -75,14 +75,40 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> expm1(pack
   return copysign(select(k == V(T(0)), q, scaled), x);
 }
 
-/// 1 / (1 + e^-x). At most 2 ULP, subnormal results included. jax.nn.sigmoid.
+/// 1 / (1 + e^-x). Measured: 1.41 ULP, subnormal results included. jax.nn.sigmoid.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> logistic(pack<T, N> x) {
   using V = pack<T, N>;
   const V e = exp(-abs(x)), d = e + T(1);
   return divide(select(x < V(T(0)), e, V(T(1))), d, e - (d - T(1)));
 }
 
-/// At most 2 ULP; x itself where |x| is tiny, 1 in magnitude beyond 9.01 (float) and 19.06 (double). jnp.tanh.
+/// e^|x| / 2. It overflows where cosh(x) does.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> half_exp_of_magnitude(pack<T, N> x) {
+  using V = pack<T, N>;
+  const V a = lesser(V(std::is_same_v<T, float> ? T(90) : T(720)), abs(x)), k = nearest_multiple(a, log2_e<T>);
+  return scale(exp_near_zero(multiply_subtract(k, ln2_low<T>, multiply_subtract(k, ln2_high<T>, a))), k - T(1));
+}
+
+/// Measured: 1.62 ULP (float), 1.63 (double). x itself where |x| is tiny. jnp.sinh.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> sinh(pack<T, N> x) {
+  using V = pack<T, N>;
+  const V h = half_exp_of_magnitude(x), a = abs(x), z = x * x;
+  V p;
+  if constexpr (std::is_same_v<T, float>) p = polynomial(z, 1.6666667e-01f, 8.3333105e-03f, 1.9842896e-04f, 2.7822207e-06f);
+  else
+    p = polynomial(z, 0.16666666666666669, 0.008333333333332912, 0.00019841269841593524, 2.7557319106650954e-06, 2.5052131030624592e-08,
+                   1.605665527390995e-10, 7.776766069017219e-13);
+  return copysign(select(a < V(T(1)), fma(a * z, p, a), h - V(T(0.25)) / h), x);
+}
+
+/// Measured: 1.28 ULP. jnp.cosh.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> cosh(pack<T, N> x) {
+  using V = pack<T, N>;
+  const V h = half_exp_of_magnitude(x);
+  return h + V(T(0.25)) / h;
+}
+
+/// Measured: 1.97 ULP (float), 1.48 (double). x itself where |x| is tiny, 1 in magnitude beyond 9.01 (float) and 19.06 (double). jnp.tanh.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> tanh(pack<T, N> x) {
   using V = pack<T, N>;
   // tanh |x| = -m / (2 + m) with m = e^(-2|x|) - 1, and e^(-2|x|) = 2^k (q + 1).
@@ -94,8 +120,12 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> tanh(pack<
   if constexpr (std::is_same_v<T, double>) q = r + fma(r * r, tail, multiply_subtract(k, ln2_low<T>, unrounded - r));
   else q = fma(r * r, tail, r);
   const V p = power_of_two(k);
-  const V m = fma(p, q, p - T(1)), d = m + T(2);
-  return copysign(divide(m, d, m - (d - T(2))), x);
+  const V m = fma(p, q, p - T(1)), d = m + T(2), d_low = m - (d - T(2));
+  if constexpr (std::is_same_v<T, float>) return copysign(divide(m, d, d_low), x);
+  else {
+    const V m_low = fma(p, q, (p - T(1)) - m);
+    return copysign(divide(m, m_low, d, d_low + m_low), x);
+  }
 }
 
 }  // namespace COTANGENT_ISA

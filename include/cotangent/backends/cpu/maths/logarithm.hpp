@@ -35,7 +35,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log_of(pac
   else return sum + log1p_tail(f);
 }
 
-/// At most 1 ULP. log(0) = -inf, NaN below 0. jnp.log.
+/// Measured: 1.33 ULP (float), 1.62 (double). log(0) = -inf, NaN below 0. jnp.log.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log(pack<T, N> x) {
   const auto [m, e] = take_apart(x);
   return log_of(m - T(1), e);
@@ -51,7 +51,7 @@ COTANGENT_INLINE pack<T, N> log_in_base(pack<T, N> f, pack<T, N> c, std::type_id
   return multiply_add(f_high, high, c) + multiply_add(log1p_tail(f), high + low, rest);
 }
 
-/// At most 1.5 ULP, exact for powers of two. log2(0) = -inf, NaN below 0. jnp.log2.
+/// Measured: 1.26 ULP; exact for powers of two. log2(0) = -inf, NaN below 0. jnp.log2.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log2(pack<T, N> x) {
   constexpr bool single = std::is_same_v<T, float>;
   constexpr T high = single ? T(0x1.714p+0) : T(0x1.715476p+0), low = single ? T(0x1.47652cp-12) : T(0x1.4ae0bf85ddf44p-26);
@@ -59,7 +59,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log2(pack<
   return log_in_base(m - T(1), e, high, low, pack<T, N>(T(0)));
 }
 
-/// At most 1.5 ULP. log10(0) = -inf, NaN below 0. jnp.log10.
+/// Measured: 1.53 ULP. log10(0) = -inf, NaN below 0. jnp.log10.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log10(pack<T, N> x) {
   using V = pack<T, N>;
   constexpr bool single = std::is_same_v<T, float>;
@@ -70,7 +70,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log10(pack
   return log_in_base(m - T(1), e * V(log10_2), high, low, e * V(log10_2_low));
 }
 
-/// log(1 + x). At most 2 ULP; x itself where |x| is tiny. log1p(-1) = -inf, NaN below. jnp.log1p.
+/// log(1 + x). Measured: 1.66 ULP (float), 1.81 (double). x itself where |x| is tiny. log1p(-1) = -inf, NaN below. jnp.log1p.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log1p(pack<T, N> x) {
   using V = pack<T, N>;
   const V u = x + T(1), back = u - T(1);

@@ -43,6 +43,13 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> divide(pac
   return fma(fnma(q, b_low, fnma(q, b, a)), inverse, q);
 }
 
+/// (a + a_low) / (b + b_low), for b in [1, 2] and low parts below the last places.
+COTANGENT_LANES template <class T, int N>
+COTANGENT_INLINE pack<T, N> divide(pack<T, N> a, pack<T, N> a_low, pack<T, N> b, pack<T, N> b_low) {
+  const pack<T, N> inverse = pack<T, N>(T(1)) / b, q = a * inverse;
+  return fma(fnma(q, b_low, fnma(q, b, a) + a_low), inverse, q);
+}
+
 /// Adding this to a small number leaves its nearest integer in the low bits.
 template <class T> inline constexpr T to_integer_bits = std::is_same_v<T, float> ? T(0x1.8p23) : T(0x1.8p52);
 template <class T> inline constexpr int mantissa_bits = std::is_same_v<T, float> ? 23 : 52;
@@ -85,9 +92,9 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mantissa_and_exponent
   using I = integer_like<T>;
   using U = std::make_unsigned_t<I>;
   constexpr int shift = mantissa_bits<T>;
+  constexpr T smallest_normal = std::numeric_limits<T>::min();
   constexpr U bias = U(bits_of_one<T>), split = bias - (U(1) << (shift - 1)), implicit_one = bias + (U(shift) << shift);
-  constexpr T infinity = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-  const auto subnormal = x < V(std::numeric_limits<T>::min());
+  const auto subnormal = x < V(smallest_normal);
   const V normal = select(subnormal, x * V(T(U(1) << (shift + 1))), x);
   const auto bits = bit_cast<U>(normal);
   // The exponent plus the bias, as the low bits of a number in [2^shift, 2^(shift + 1)).
@@ -95,9 +102,9 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mantissa_and_exponent
   const V e = bit_cast<T>(biased | pack<U, N>(implicit_one)) - V(T(U(1) << shift) + T(bias >> shift));
   V m = bit_cast<T>(bits - (biased << shift) + pack<U, N>(bias));
   V exponent = select(subnormal, e - V(T(shift + 1)), e);
-  exponent = select(x == V(T(0)), V(-infinity), select(x == V(infinity), V(infinity), exponent));
-  m = select((x == V(T(0))) | (x == V(infinity)), V(T(1)), m);
-  m = select(x >= V(T(0)), m, V(nan));
+  exponent = select(x == V(T(0)), V(-infinity_of<T>), select(x == V(infinity_of<T>), V(infinity_of<T>), exponent));
+  m = select((x == V(T(0))) | (x == V(infinity_of<T>)), V(T(1)), m);
+  m = select(x >= V(T(0)), m, V(nan_of<T>));
   return {m, exponent};
 }
 #if defined(COTANGENT_AVX512)

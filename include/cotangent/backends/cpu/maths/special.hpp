@@ -25,11 +25,11 @@ struct digamma_of_element {
   /// Reflection, recurrence to x >= 12, asymptotic series: Abramowitz and Stegun, 6.3.7, 6.3.5, 6.3.18.
   static COTANGENT_HD double in_double(double x) {
     constexpr double pi = 3.14159265358979323846;
-    if (!(x > -1e300)) return std::numeric_limits<double>::quiet_NaN();
+    if (!(x > -1e300)) return nan_of<double>;
     double r = 0;
     if (x <= 0) {
       const double fraction = x - std::floor(x);
-      if (fraction == 0) return std::numeric_limits<double>::quiet_NaN();
+      if (fraction == 0) return nan_of<double>;
       // tan(pi x) from the distance to the nearest integer, of either sign.
       r = -pi / std::tan(pi * (fraction < 0.5 ? fraction : fraction - 1));
       x = 1 - x;
@@ -51,7 +51,7 @@ struct inverse_erf_of_element {
   /// Halley's steps.
   static COTANGENT_HD double in_double(double x) {
     const double a = std::fabs(x), w = -std::log((1 - a) * (1 + a));
-    if (!(a < 1)) return a == 1 ? x * std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    if (!(a < 1)) return a == 1 ? x * infinity_of<double> : nan_of<double>;
     if (a < 1e-8) return x * 0.886226925452758013649;
     double y;
     if (w < 5) {

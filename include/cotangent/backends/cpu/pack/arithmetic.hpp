@@ -6,6 +6,9 @@
 namespace cotangent {
 inline namespace COTANGENT_ISA {
 
+template <class T> inline constexpr T infinity_of = std::numeric_limits<T>::infinity();
+template <class T> inline constexpr T nan_of = std::numeric_limits<T>::quiet_NaN();
+
 /// a * b + c, rounded once. Integers: a * b + c.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fma(pack<T, N> a, pack<T, N> b, pack<T, N> c) {
   if constexpr (std::is_integral_v<T>) return a * b + c;
@@ -96,7 +99,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> copysign(p
 
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mask<int(sizeof(T)), N> is_nan(pack<T, N> x) { return x != x; }
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mask<int(sizeof(T)), N> is_finite(pack<T, N> x) {
-  return abs(x) < pack<T, N>(std::numeric_limits<T>::infinity());
+  return abs(x) < pack<T, N>(infinity_of<T>);
 }
 
 // Extremes.

@@ -66,7 +66,7 @@ template <class T, int N> struct vector_of { typedef T type __attribute__((vecto
 template <class T, int N> using vector = typename vector_of<T, N>::type;
 
 /// f of every lane: for what the compiler has no vector form of.
-template <class V, class F, class... A> COTANGENT_HOST_INLINE V lane_by_lane(F f, const A&... a) {
+template <class V, class F, class... A> COTANGENT_HOST_INLINE V vector_each(F f, const A&... a) {
   V r;
   for (std::size_t i = 0; i < sizeof(V) / sizeof(r[0]); ++i) r[i] = f(a[i]...);
   return r;
@@ -92,7 +92,7 @@ template <class V> COTANGENT_HOST_INLINE V vector_fma(V a, V b, V c) {
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 16) return (V)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
   else
 #endif
-    return lane_by_lane<V>([](T x, T y, T z) { return T(std::fma(x, y, z)); }, a, b, c);
+    return vector_each<V>([](T x, T y, T z) { return T(std::fma(x, y, z)); }, a, b, c);
 }
 
 /// c - a * b, rounded once.
@@ -110,7 +110,7 @@ template <class V> COTANGENT_HOST_INLINE V vector_fnma(V a, V b, V c) {
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 16) return (V)_mm_fnmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
   else
 #endif
-    return lane_by_lane<V>([](T x, T y, T z) { return T(std::fma(-x, y, z)); }, a, b, c);
+    return vector_each<V>([](T x, T y, T z) { return T(std::fma(-x, y, z)); }, a, b, c);
 }
 
 template <class V> COTANGENT_HOST_INLINE V vector_sqrt(V a) {
@@ -130,7 +130,7 @@ template <class V> COTANGENT_HOST_INLINE V vector_sqrt(V a) {
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 16) return (V)_mm_sqrt_pd((__m128d)a);
   else
 #endif
-    return lane_by_lane<V>([](T x) { return T(std::sqrt(x)); }, a);
+    return vector_each<V>([](T x) { return T(std::sqrt(x)); }, a);
 }
 
 /// How to round to an integer; the values are those of the roundps instruction.
@@ -160,7 +160,7 @@ template <rounding R, class V> COTANGENT_HOST_INLINE V vector_round(V a) {
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 16) return (V)_mm_round_pd((__m128d)a, int(R) | _MM_FROUND_NO_EXC);
   else
 #endif
-    return lane_by_lane<V>([](T x) { return scalar_round<R>(x); }, a);
+    return vector_each<V>([](T x) { return scalar_round<R>(x); }, a);
 }
 
 #if defined(COTANGENT_AVX512)

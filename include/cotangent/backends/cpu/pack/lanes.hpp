@@ -1,0 +1,136 @@
+#pragma once
+/// Packs taken apart, joined, converted, and chosen between.
+
+#include <cotangent/backends/cpu/pack.hpp>
+
+namespace cotangent {
+inline namespace COTANGENT_ISA {
+
+// Lanes taken apart and put together.
+
+/// The first half of the lanes.
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> lower(pack<T, N> x) {
+  using half = pack<T, N / 2>;
+  half r;
+  if constexpr (N == 2) return x[0];
+  else if constexpr (pack<T, N>::parts > 1) {
+    for (int k = 0; k < half::parts; ++k) r.set_part(k, x.part(k));
+    return r;
+  } else {
+    r.set_part(0, vector_slice<typename half::part_type, 0>(x.part(0), std::make_index_sequence<N / 2>()));
+    return r;
+  }
+}
+
+/// The second half of the lanes.
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> upper(pack<T, N> x) {
+  using half = pack<T, N / 2>;
+  half r;
+  if constexpr (N == 2) return x[1];
+  else if constexpr (pack<T, N>::parts > 1) {
+    for (int k = 0; k < half::parts; ++k) r.set_part(k, x.part(half::parts + k));
+    return r;
+  } else {
+    r.set_part(0, vector_slice<typename half::part_type, N / 2>(x.part(0), std::make_index_sequence<N / 2>()));
+    return r;
+  }
+}
+
+/// The lanes of a, then those of b.
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, 2 * N> join(pack<T, N> a, pack<T, N> b) {
+  using whole = pack<T, 2 * N>;
+  whole r;
+  if constexpr (N == 1) {
+    r.set(0, a[0]);
+    r.set(1, b[0]);
+  } else if constexpr (whole::parts > 1) {
+    for (int k = 0; k < pack<T, N>::parts; ++k) {
+      r.set_part(k, a.part(k));
+      r.set_part(pack<T, N>::parts + k, b.part(k));
+    }
+  } else {
+    r.set_part(0, vector_join<typename whole::part_type>(a.part(0), b.part(0), std::make_index_sequence<2 * N>()));
+  }
+  return r;
+}
+
+/// 0, 1, 2, ...
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> iota_lanes() {
+  T t[N];
+  for (int i = 0; i < N; ++i) t[i] = T(i);
+  return pack<T, N>::load(t);
+}
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> iota() {
+  if constexpr (N == 1) return pack<T, 1>(T(0));
+  else return iota_lanes<T, N>();
+}
+
+// Conversions.
+
+/// Lane by lane to U as static_cast does: to an integer truncates. Out of range and NaN are the hardware's.
+template <class U, class T, int N> COTANGENT_HOST_INLINE pack<U, N> convert(pack<T, N> x) {
+  constexpr int widest = sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U);
+  if constexpr (std::is_same_v<T, U>) return x;
+  else if constexpr (std::is_integral_v<T> && sizeof(U) > 2 * sizeof(T)) {
+    // GCC 12 widens one step at a time well, and two steps by scalars.
+    using next = typename integer_of_bytes<2 * int(sizeof(T))>::type;
+    return convert<U>(convert<std::conditional_t<std::is_signed_v<T>, next, std::make_unsigned_t<next>>>(x));
+  } else if constexpr (N * widest > native_bytes) return join(convert<U>(lower(x)), convert<U>(upper(x)));
+  else {
+    pack<U, N> r;
+    r.set_part(0, __builtin_convertvector(x.part(0), typename pack<U, N>::part_type));
+    return r;
+  }
+}
+template <class U, class T> COTANGENT_INLINE pack<U, 1> convert(pack<T, 1> x) { return U(x[0]); }
+
+/// The same bits as elements of U, which is as wide as T.
+template <class U, class T, int N> COTANGENT_HOST_INLINE pack<U, N> bit_cast(pack<T, N> x) {
+  static_assert(sizeof(T) == sizeof(U), "bit_cast: the element types differ in size");
+  pack<U, N> r;
+  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, (typename pack<U, N>::part_type)x.part(k));
+  return r;
+}
+template <class U, class T> COTANGENT_INLINE pack<U, 1> bit_cast(pack<T, 1> x) {
+  static_assert(sizeof(T) == sizeof(U), "bit_cast: the element types differ in size");
+  const T from = x[0];
+  U to;
+  memcpy(&to, &from, sizeof(T));
+  return to;
+}
+
+/// The same truth values for elements of Bytes bytes.
+template <int Bytes, int From, int N> COTANGENT_HOST_INLINE mask<Bytes, N> mask_cast(mask<From, N> m) {
+  mask<Bytes, N> r;
+  r.bits = convert<typename integer_of_bytes<Bytes>::type>(m.bits);
+  return r;
+}
+template <int Bytes, int From> COTANGENT_INLINE mask<Bytes, 1> mask_cast(mask<From, 1> m) { return m[0]; }
+
+/// 1 where true, 0 where false.
+template <class U, int Bytes, int N> COTANGENT_HOST_INLINE pack<U, N> convert(mask<Bytes, N> m) {
+  return select(mask_cast<int(sizeof(U))>(m), pack<U, N>(U(1)), pack<U, N>(U(0)));
+}
+template <class U, int Bytes> COTANGENT_INLINE pack<U, 1> convert(mask<Bytes, 1> m) { return U(m[0]); }
+
+/// x != 0
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mask<int(sizeof(T)), N> to_mask(pack<T, N> x) { return x != pack<T, N>(T(0)); }
+
+// Choice.
+
+/// a where m, b elsewhere.
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> select(mask<int(sizeof(T)), N> m, pack<T, N> a, pack<T, N> b) {
+  pack<T, N> r;
+  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, m.bits.part(k) ? a.part(k) : b.part(k));
+  return r;
+}
+template <class T> COTANGENT_INLINE pack<T, 1> select(mask<int(sizeof(T)), 1> m, pack<T, 1> a, pack<T, 1> b) {
+  return m[0] ? a : b;
+}
+template <int Bytes, int N> COTANGENT_HOST_INLINE mask<Bytes, N> select(mask<Bytes, N> m, mask<Bytes, N> a, mask<Bytes, N> b) {
+  return (m & a) | (!m & b);
+}
+template <int Bytes> COTANGENT_INLINE mask<Bytes, 1> select(mask<Bytes, 1> m, mask<Bytes, 1> a, mask<Bytes, 1> b) { return m[0] ? a : b; }
+
+}  // namespace COTANGENT_ISA
+}  // namespace cotangent

@@ -1,0 +1,120 @@
+#pragma once
+/// What a compiled program is: its graph, its kernels and its costs, for reading and for asserting.
+
+#include <cotangent/compiler/jit.hpp>
+#include <cotangent/graph/print.hpp>
+
+namespace cotangent {
+
+/// Constants of a program. flops counts each arithmetic operation of the kernels as 1 and library functions by a
+/// nominal cost; bytes_accessed is what steps read from and write to buffers; peak_bytes is the arena plus outputs
+/// that do not take a donated argument's memory. Run-time extents count as 1 in flops and bytes.
+struct program_cost {
+  double flops = 0;
+  extent bytes_accessed = 0;
+  int kernels = 0;
+  extent peak_bytes = 0;
+};
+
+constexpr extent points_of(const shape& s) {
+  extent n = 1;
+  for (extent e : s) n *= is_symbol(e) ? 1 : e;
+  return n;
+}
+
+template <class Program> constexpr program_cost cost_of() {
+  constexpr auto& plan = Program::plan;
+  constexpr auto& graph = Program::graph;
+  program_cost c;
+  c.kernels = int(plan.steps.size());
+  for (const step& s : plan.steps) {
+    for (int k = 0; k < s.buffer_count; ++k) {
+      const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + k)])];
+      c.bytes_accessed += points_of(b.dims) * size_of(b.type);
+    }
+    if (s.node < 0) {
+      for (int i = 0; i < s.statement_count; ++i) {
+        const statement& t = plan.statements[std::size_t(s.statements + i)];
+        if (t.node >= 0) c.flops += double(points_of(s.space)) * graph.nodes[std::size_t(t.node)].op->flops;
+      }
+    } else if (graph.nodes[std::size_t(s.node)].op_id == primitive_of<gemm_p>.id) {
+      const node& n = graph.nodes[std::size_t(s.node)];
+      const extent axis = graph.attributes[std::size_t(n.attributes) + 2];
+      const node& lhs = graph.nodes[std::size_t(graph.operands[std::size_t(n.operands)])];
+      c.flops += 2.0 * double(points_of(n.dims)) * (axis < 0 ? 1.0 : double(points_of({lhs.dims[int(axis)]})));
+    } else {
+      const node& n = graph.nodes[std::size_t(s.node)];
+      c.flops += double(points_of(n.dims)) * n.op->flops;
+    }
+  }
+  c.peak_bytes = plan.arena_bytes;
+  for (const buffer& b : plan.buffers)
+    if (b.where == buffer::output && b.reuses < 0) c.peak_bytes += points_of(b.dims) * size_of(b.type);
+  return c;
+}
+
+inline std::string shape_text(const shape& s) {
+  std::string r = "[";
+  for (int i = 0; i < s.rank; ++i) r += (i ? "," : "") + extent_text(s[i]);
+  return r + "]";
+}
+
+template <class Program> std::string kernels_text() {
+  constexpr auto& plan = Program::plan;
+  const graph g = thaw(Program::graph);
+  const auto name = [&](const buffer& b) {
+    switch (b.where) {
+      case buffer::input: return "input " + std::to_string(b.number);
+      case buffer::output: return "output " + std::to_string(b.number) + (b.reuses >= 0 ? " (in the memory of input " + std::to_string(b.reuses) + ")" : "");
+      case buffer::data: return std::string("constant array");
+      default: return "arena+" + std::to_string(b.offset);
+    }
+  };
+  std::string text;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const step& s = plan.steps[i];
+    text += "step " + std::to_string(i) + ": ";
+    if (s.node >= 0) text += operation_text(g, s.node) + " -> " + type_text(g[s.node]);
+    else text += "kernel over " + shape_text(s.space) + (s.after_rows ? ", on each block of finished rows of the step before" : "");
+    text += '\n';
+    std::string reads, writes, operations;
+    for (int k = 0; k < s.statement_count; ++k) {
+      const statement& t = plan.statements[std::size_t(s.statements + k)];
+      if (t.what == statement::apply) operations += " " + (t.node >= 0 ? std::string(g[t.node].op->name) : std::string("index"));
+      if (t.what == statement::load && t.node >= 0) operations += " gather";
+      if (t.what != statement::load && t.what != statement::store && t.what != statement::reduce) continue;
+      const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + t.buffer)])];
+      std::string where = name(b) + " " + shape_text(b.dims);
+      if (t.what == statement::reduce) where = std::string(g[t.node].op->name) + " into " + where;
+      (t.what == statement::load ? reads : writes) += (t.what == statement::load ? reads : writes).empty() ? where : "; " + where;
+    }
+    if (s.node >= 0) {
+      for (int k = 0; k < s.buffer_count; ++k) {
+        const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + k)])];
+        std::string& to = k + 1 == s.buffer_count ? writes : reads;
+        to += (to.empty() ? "" : "; ") + name(b) + " " + shape_text(b.dims);
+      }
+    }
+    if (!operations.empty()) text += "  computes" + operations + "\n";
+    if (!reads.empty()) text += "  reads    " + reads + "\n";
+    if (!writes.empty()) text += "  writes   " + writes + "\n";
+  }
+  const program_cost c = cost_of<Program>();
+  text += std::to_string(plan.steps.size()) + " steps, arena of " + std::to_string(plan.arena_bytes) + " bytes, about " + number_text(c.flops) + " flops\n";
+  return text;
+}
+
+template <class F> template <class... A> std::string jitted<F>::graph(const A&...) const {
+  return graph_text(thaw(simplified_function<F, traced_tree<A>...>));
+}
+template <class F> template <class... A> std::string jitted<F>::dot(const A&...) const {
+  return graph_dot(thaw(simplified_function<F, traced_tree<A>...>));
+}
+template <class F> template <class... A> std::string jitted<F>::kernels(const A&...) const {
+  return kernels_text<program<F, 0, traced_tree<A>...>>();
+}
+template <class F> template <class... A> constexpr auto jitted<F>::cost(const A&...) {
+  return cost_of<program<F, 0, traced_tree<A>...>>();
+}
+
+}  // namespace cotangent

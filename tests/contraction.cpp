@@ -1,0 +1,53 @@
+/// dot_general in all layouts: matmul, dot, tensordot, einsum, vdot, outer, inner.
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+constexpr auto products = [](auto a, auto b, auto u, auto v) {  // [3,4] [4,5] [4] [3]
+  return std::tuple(ct::matmul(a, b), ct::dot(a, u), ct::matmul(v, a), ct::matmul(u, b), ct::vdot(u, u), ct::outer(u, v), ct::inner(a, u), ct::inner(u, ct::transpose(b)),
+                    ct::tensordot<1>(a, b), ct::tensordot<0>(u, v), ct::matmul(ct::transpose(b), ct::transpose(a)), ct::matmul(a, ct::transpose(a)), ct::dot(u, 2.0));
+};
+constexpr auto batched = [](auto a, auto b, auto c) {  // [2,3,4] [2,4,5] [4,2]
+  return std::tuple(ct::matmul(a, b), ct::matmul(a, c), ct::matmul(ct::transpose(c), b), ct::einsum<"bij,bjk->bik">(a, b), ct::einsum<"bij,bjk->kbi">(a, b), ct::einsum<"bij,bjk->ik">(a, b),
+                    ct::einsum<"bij,jb->bi">(a, c), ct::einsum<"bij,jc->cib">(a, c), ct::einsum<"bij->jb">(a), ct::einsum<"bij->">(a), ct::einsum<"bij,bij->bij">(a, a), ct::einsum<"bij,kb">(a, c),
+                    ct::tensordot<2>(ct::transpose<1, 2, 0>(a), c), ct::dot(a, c), ct::vdot(a, a));
+};
+constexpr auto gemm = [](auto a, auto b, auto at, auto bt) {
+  return std::tuple(ct::matmul(a, b), ct::matmul(ct::transpose(at), b), ct::matmul(a, ct::transpose(bt)), ct::matmul(ct::transpose(at), ct::transpose(bt)));
+};
+}  // namespace
+
+TEST_CASE("derivatives of products of matrices and vectors") {
+  check_rules_of(products, std::tuple(between<double, 3, 4>(-1, 1), between<double, 4, 5>(-1, 1, 5), between<double, 4>(-1, 1, 6), between<double, 3>(-1, 1, 8)));
+  check_jit(products, 1e-13, between<double, 3, 4>(-1, 1), between<double, 4, 5>(-1, 1, 5), between<double, 4>(-1, 1, 6), between<double, 3>(-1, 1, 8));
+}
+
+TEST_CASE("derivatives of batched products in every layout") {
+  check_rules_of(batched, std::tuple(between<double, 2, 3, 4>(-1, 1), between<double, 2, 4, 5>(-1, 1, 5), between<double, 4, 2>(-1, 1, 6)));
+  check_jit(batched, 1e-5, between<float, 2, 3, 4>(-1, 1), between<float, 2, 4, 5>(-1, 1, 5), between<float, 4, 2>(-1, 1, 6));
+}
+
+TEST_CASE("matmul and its derivatives compile, batched and not") {
+  constexpr auto f = [](auto a, auto b) { return ct::matmul(a, b); };
+  const std::tuple x(between<double, 3, 4>(-1, 1), between<double, 4, 5>(-1, 1, 5));
+  check_compiled<double, orders::second, batching::no>(f, x, std::tuple());
+  check_compiled<float, orders::first, batching::yes>(f, std::tuple(as<float>(std::get<0>(x)), as<float>(std::get<1>(x))), std::tuple());
+}
+
+TEST_CASE("products of odd and large matrices, transposed operands, empty and single ones") {
+  check_jit(gemm, 2e-5, between<float, 37, 65>(-1, 1), between<float, 65, 29>(-1, 1, 5), between<float, 65, 37>(-1, 1, 6), between<float, 29, 65>(-1, 1, 7));
+  check_jit(gemm, 0, ct::array<double, 0, 4>(), between<double, 4, 5>(-1, 1), ct::array<double, 4, 0>(), between<double, 5, 4>(-1, 1));
+  check_jit(gemm, 0, ct::array<double, 2, 0>(), ct::array<double, 0, 3>(), ct::array<double, 0, 2>(), ct::array<double, 3, 0>());
+}
+
+TEST_CASE("products over run-time extents") {
+  constexpr auto f = [](auto x, auto w) { return std::tuple(ct::matmul(x, w), ct::matmul(ct::transpose(x), x), ct::einsum<"bi,bj->ij">(x, ct::matmul(x, w))); };
+  ct::array<double, ct::dyn, 3> x({7, 3});
+  std::copy_n(between<double, 21>(-1, 1).data(), 21, x.data());
+  const auto w = between<double, 3, 2>(-1, 1, 30);
+  check_rules(graph_of(f, x, w), tensors_of(x, w));
+  check_jit(f, 1e-13, x, w);
+}

@@ -1,0 +1,7 @@
+// expect: where: shapes \[3\] and \[4\] do not broadcast
+// expect: where_shapes\.cpp:5:
+#include "trace.hpp"
+constexpr auto f = [](auto x, auto y) {
+  return ct::where(x > 0, x, y);
+};
+bool r = trace<f, ct::var<float, 3>, ct::var<float, 4>>;

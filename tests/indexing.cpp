@@ -1,0 +1,100 @@
+/// dynamic_slice, dynamic_update_slice, take, take_along_axis, x(i, ...), at(...).set and .add.
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+using indices = ct::array<std::int32_t, 5>;
+
+constexpr auto reads = [](auto x, auto i, auto list) {  // [4,5], scalar, [5]
+  return std::tuple(ct::dynamic_slice<2, 3>(x, i, 1), ct::take<0>(x, list), ct::take<1>(x, list), ct::take<-1>(x, 2), x(i), x(ct::full_extent, i), x(i, i), x(list), x(ct::index_at<1>, list),
+                    x(ct::range<1, 3>, i), ct::take_along_axis<0>(x, ct::reshape<1, 5>(list)), ct::take_along_axis<1>(x, ct::expand_dims<1>(ct::slice<ct::range<0, 4>>(list))));
+};
+constexpr auto writes = [](auto x, auto block, auto row, auto five, auto i, auto list) {  // [4,5] [2,2] [5] [5]
+  return std::tuple(ct::dynamic_update_slice(x, block, i, 2), ct::at(x, i).set(row), ct::at(x, i).add(row), ct::at(x, list).add(five), ct::at(x, list, list).set(row), ct::at(x, list, list).add(2.0),
+                    ct::at(x, 1, list).add(row), ct::at(x, i, i).set(7.0), ct::at(row, list).set(ct::sum(five, ct::axis<0>)));
+};
+}  // namespace
+
+TEST_CASE("derivatives of reads at run-time indices, clamped, negative, outside") {
+  for (int i : {0, 3, -1, 9, -9}) {
+    const auto x = between<double, 4, 5>(-1, 1);
+    const indices list{i, 1, -2, 1, 3};
+    const ct::array<std::int32_t> at = i;
+    check_rules_of(reads, std::tuple(x), std::tuple(at, indices{i % 4, 1, -2, 1, 3}));  // in range: NaN has no differences
+    check_jit(reads, 0, as<float>(x), at, list);
+  }
+}
+
+TEST_CASE("derivatives of writes at run-time indices; the last of several to one place stays") {
+  for (int i : {0, 3, -1, 9, -9}) {
+    const auto x = between<double, 4, 5>(-1, 1);
+    const auto five = between<double, 5, 5>(-1, 1, 40);
+    const auto block = between<double, 2, 2>(-1, 1, 60);
+    const auto row = between<double, 5>(-1, 1, 66);
+    const indices list{i, 1, -3, 1, 2};
+    const ct::array<std::int32_t> at = i;
+    check_rules_of(writes, std::tuple(x, block, row, five), std::tuple(at, list));
+    check_jit(writes, 1e-13, x, block, row, five, at, list);
+  }
+}
+
+TEST_CASE("reads and writes and their derivatives compile, batched and not") {
+  constexpr auto f = [](auto x, auto u, auto list) { return std::tuple(ct::take<0>(x, list), ct::at(x, list).set(u), ct::at(x, list).add(u)); };
+  check_derivatives<orders::second, orders::first>(f, std::tuple(between<double, 4>(-1, 1), between<double, 5>(-1, 1, 9)), std::tuple(indices{0, 1, -1, 1, 3}));
+}
+
+TEST_CASE("indices beyond the end: take gives NaN, x(i) and dynamic_slice clamp, at drops") {
+  const auto x = ct::arange<float, 5>();
+  const auto r = ct::jit([](auto x, auto far, auto before) {
+    return std::tuple(ct::take<0>(x, far), x(far), x(before), ct::dynamic_slice<3>(x, far), ct::dynamic_slice<3>(x, before), ct::at(x, far).add(10), ct::at(x, before).set(9), ct::at(x, -1).set(99),
+                      ct::take<0>(x, -2), ct::take<0>(ct::astype<std::int32_t>(x), far), ct::take<0>(x > 1.0, far), ct::dynamic_update_slice(x, ct::ones_like(x(ct::range<0, 2>)), far));
+  })(x, ct::array<std::int32_t>(10), ct::array<std::int32_t>(-10));
+  CHECK(std::isnan(float(std::get<0>(r))));
+  CHECK(std::get<1>(r) == 4);
+  CHECK(std::get<2>(r) == 0);
+  CHECK(std::get<3>(r) == ct::array<float, 3>{2, 3, 4});
+  CHECK(std::get<4>(r) == ct::array<float, 3>{0, 1, 2});
+  CHECK(std::get<5>(r) == x);
+  CHECK(std::get<6>(r) == x);
+  CHECK(std::get<7>(r) == ct::array<float, 5>{0, 1, 2, 3, 99});
+  CHECK(std::get<8>(r) == 3);
+  CHECK(std::get<9>(r) == std::numeric_limits<std::int32_t>::min());
+  CHECK(bool(std::get<10>(r)));
+  CHECK(std::get<11>(r) == ct::array<float, 5>{0, 1, 2, 1, 1});
+}
+
+TEST_CASE("gradients through indexing: clamped windows, duplicates, dropped and overwritten updates") {
+  const auto r = ct::jit([](auto x, auto u, auto four, auto duplicate) {
+    const auto three = [](auto y) { return ct::sum(y); };
+    const auto window = ct::grad([=](auto x) { return three(ct::dynamic_slice<3>(x, four)); })(x);
+    const auto gathered = ct::grad([=](auto x) { return three(ct::take<0>(x, duplicate)); })(x);
+    const auto set = ct::grad([=](auto x, auto u) { return three(ct::at(x, duplicate).set(u) * ct::iota<double, 5>(x)); }, ct::wrt<0, 1>)(x, u);
+    const auto far = ct::grad([=](auto u) { return three(ct::at(x, duplicate + 4).add(u)); })(u);
+    return std::tuple(window, gathered, set, far);
+  })(ct::array<double, 5>(), ct::array<double, 3>{1, 2, 3}, ct::array<std::int32_t>(4), ct::array<std::int32_t, 3>{0, 0, 2});
+  CHECK(std::get<0>(r) == ct::array<double, 5>{0, 0, 1, 1, 1});
+  CHECK(std::get<1>(r) == ct::array<double, 5>{2, 0, 1, 0, 0});
+  CHECK(std::get<0>(std::get<2>(r)) == ct::array<double, 5>{0, 1, 0, 3, 4});
+  CHECK(std::get<1>(std::get<2>(r)) == ct::array<double, 3>{0, 0, 2});
+  CHECK(std::get<3>(r) == ct::array<double, 3>{1, 1, 0});
+}
+
+TEST_CASE("updates of an axis of run-time extent: negative indices, outside, and their gradients") {
+  constexpr auto f = [](auto x, auto u, auto list) { return std::tuple(ct::at(x, list).add(u), ct::at(x, list).set(u)); };
+  for (int n : {0, 4}) {
+    ct::array<double, ct::dyn> x({n});
+    std::copy_n(between<double, 4>(-1, 1).data(), n, x.data());
+    const auto u = between<double, 5>(-1, 1, 9);
+    const indices list{0, 99, -1, 1, -99};
+    if (n > 0) check_rules(graph_of(f, x, u, list), tensors_of(x, u, list));
+    const auto [y, pull] = ct::vjp([](auto x, auto u) { return ct::at(x, ct::astype<std::int32_t>(u)).add(u * u); }, x, ct::array<double, 3>{-1, 2, 77});
+    CHECK(y.extent(0) == n);
+    const auto back = pull(y);
+    CHECK(std::get<0>(back) == y);
+    CHECK(std::get<1>(back)(2) == 0);
+    CHECK(std::get<1>(back)(1) == Approx(n > 0 ? 4 * y(2) : 0));
+  }
+}

@@ -1,0 +1,63 @@
+/// Arithmetic, comparisons, logic, selection and conversion.
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+constexpr auto arithmetic = [](auto x, auto y) {
+  return std::tuple(x + y, x - y, x * y, x / y, -x, +x, ct::abs(x), ct::maximum(x, y), ct::minimum(x, y), ct::fmod(x, y), x % y,
+                    ct::floor_divide(x, y), ct::sign(x), ct::floor(x), ct::ceil(x), ct::trunc(x), ct::round(x), ct::square(x),
+                    ct::reciprocal(y), ct::where(x > y, x, y * x), ct::clip(x, -1.0, 1.0), ct::clamp(-1.0, x, y),
+                    ct::logaddexp(x, y), 2 - x, 1 / y, 3 * x + 1);
+};
+constexpr auto broadcast = [](auto x, auto row, auto column, auto scalar) { return x * row + column / scalar - row * column; };
+constexpr auto logic = [](auto x, auto y, auto i, auto j, auto p, auto q) {
+  return std::tuple(x == y, x != y, x < y, x <= y, x > y, x >= y, i == j, i < j, i & j, i | j, i ^ j, i << 2, i >> 1, ~i, p & q, p | q, p ^ q, !p,
+                    p && i, i || q, ct::is_finite(x), ct::is_nan(y), -i, i + j, i - j, i * j, ct::floor_divide(i, j), i % j, ct::fmod(i, j),
+                    ct::abs(i), ct::sign(i), ct::maximum(i, j), ct::minimum(i, 2), ct::where(p, i, j), ct::clamp(-1, i, 1));
+};
+constexpr auto conversions = [](auto x, auto i, auto p) {
+  return std::tuple(ct::astype<float>(x), ct::astype<double>(x), ct::astype<std::int32_t>(x), ct::astype<bool>(x), ct::astype<float>(i), ct::astype<std::int64_t>(i),
+                    ct::astype<bool>(i), ct::astype<double>(p), ct::astype<std::int32_t>(p), ct::where(p, x, i), x * i, x * p, i / i, i + 0.5);
+};
+}  // namespace
+
+TEST_CASE("derivatives of arithmetic away from kinks") {
+  const ct::array<double, 13> x{-2.3, -1.4, -0.6, 0.3, 0.8, 1.7, 2.9, 5.3, -5.2, 0.45, 1.2, -1.2, 3.7};
+  const ct::array<double, 13> y{1.1, 0.7, 1.9, 0.4, 1.3, -0.8, 1.4, 2.2, 1.3, -1.9, 0.9, -0.7, 4.1};
+  check_rules_of(arithmetic, std::tuple(x, y));
+  check_jit(arithmetic, 1e-13, x, y);
+  check_jit(arithmetic, 1e-6, as<float>(x), as<float>(y));
+}
+
+TEST_CASE("derivatives of broadcast operands sum over the repeated axes") {
+  check_derivatives(broadcast, std::tuple(between<double, 5, 9>(-1, 1), between<double, 9>(-1, 1, 7), between<double, 5, 1>(-1, 1, 11), ct::array<double>(1.7)));
+}
+
+TEST_CASE("comparisons, logic and integer arithmetic give exact values and batch") {
+  const ct::array<double, 6> x{1, 2, 2, -1, 0, 3.5}, y{2, 1, 2, -1, -0.0, INFINITY};
+  const ct::array<std::int32_t, 6> i{5, -5, 7, 0, -1, 6}, j{3, 3, -2, 4, -5, 4};
+  const ct::array<bool, 6> p{true, false, true, false, true, false}, q{true, true, false, false, true, true};
+  check_rules_of<orders::none>(logic, std::tuple(x, y), std::tuple(i, j, p, q));
+  check_jit(logic, 0, x, y, i, j, p, q);
+  const auto r = ct::jit([](auto a, auto b) { return std::tuple(a % b, ct::fmod(a, b), ct::floor_divide(a, b)); })(i, j);
+  CHECK(std::get<0>(r) == ct::array<std::int32_t, 6>{2, 1, -1, 0, -1, 2});
+  CHECK(std::get<1>(r) == ct::array<std::int32_t, 6>{2, -2, 1, 0, -1, 2});
+  CHECK(std::get<2>(r) == ct::array<std::int32_t, 6>{1, -2, -4, 0, 0, 1});
+}
+
+TEST_CASE("conversions convert the tangent, and integers cut it") {
+  const ct::array<double, 5> x{1.5, -2.25, 0, 3.75, -0.5};
+  const ct::array<std::int32_t, 5> i{1, -2, 3, 4, 7};
+  const ct::array<bool, 5> p{true, false, true, false, false};
+  check_rules_of(conversions, std::tuple(x), std::tuple(i, p));
+  check_jit(conversions, 1e-13, x, i, p);
+}
+
+TEST_CASE("fused arithmetic equals its parts") {
+  check_compiled<float, orders::second, batching::yes>(
+      [](auto x, auto y) { return ct::where(x > y, x / y, ct::square(x) - y) * ct::maximum(x, 0.25) + ct::abs(x - y) * ct::clip(y, -0.5, 0.5); },
+      std::tuple(between<float, 37>(-2, 2), between<float, 37>(0.5, 2, 5)), std::tuple());
+}

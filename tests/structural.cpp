@@ -1,0 +1,89 @@
+/// broadcast_in_dim reshape transpose slice reverse pad concatenate, and what NumPy makes of them.
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+constexpr auto shapes = [](auto x) {  // [4,6]
+  return std::tuple(ct::reshape<8, 3>(x), ct::reshape<2, ct::dyn, 3>(x), ct::ravel(x), ct::transpose(x), ct::transpose<1, 0>(x), ct::expand_dims<1>(x),
+                    ct::expand_dims<-1>(x), ct::squeeze<0>(ct::expand_dims<0>(x)), ct::squeeze(ct::reshape<1, 4, 1, 6>(x)), ct::broadcast_to<2, 4, 6>(x), ct::flip<0>(x),
+                    ct::flip(x), ct::roll<1, 2>(x), ct::roll<0, -1>(x), ct::tile<2, 1>(x), ct::tile<2, 2, 1>(x), ct::repeat<3, 0>(x), ct::repeat<2, -1>(x));
+};
+constexpr auto slices = [](auto x) {  // [5,9]
+  return std::tuple(ct::slice<ct::range<1, 4>, ct::range<0, 9, 2>>(x), ct::slice<ct::range<4, 0, -2>>(x), ct::slice<ct::full_extent, ct::range<-3, -1>>(x),
+                    ct::slice<ct::range<2, 2>>(x), ct::slice<ct::range<-100, 100>>(x), ct::slice<ct::range<8, -100, -3>, ct::range<100, -100, -4>>(x),
+                    ct::slice<ct::index_at<-1>>(x), ct::slice<ct::index_at<2>, ct::range<1, 8, 3>>(x), x(ct::index_at<1>, ct::full_extent), x(ct::full_extent, ct::index_at<-2>),
+                    x(ct::range<0, 2>, ct::range<3, 5>));
+};
+constexpr auto joins = [](auto x, auto y) {  // [2,3] [2,4]
+  const auto halves = ct::split<2, 1>(y);
+  return std::tuple(ct::concatenate<1>(x, y), ct::concatenate<-1>(y, x, y), ct::concatenate<0>(x, ct::slice<ct::full_extent, ct::range<0, 3>>(y)), ct::stack<0>(x, x * 2.0),
+                    ct::stack<-1>(x, x), halves[0], halves[1] * 3.0);
+};
+constexpr auto pads = [](auto x, auto v) {  // [2,3], scalar
+  return std::tuple(ct::pad<ct::low<1, 0>, ct::high<0, 2>>(x, v), ct::pad<ct::low<-1, 1>, ct::high<0, -1>>(x, v), ct::pad<ct::low<0, 0>, ct::high<0, 0>>(x, v),
+                    ct::pad<ct::low<-1, 0>, ct::high<3, 0>>(x, 0.0));
+};
+}  // namespace
+
+TEST_CASE("derivatives of reshapes, transposes and repeats") {
+  check_rules_of(shapes, std::tuple(between<double, 4, 6>(-1, 1)));
+  check_jit(shapes, 0, between<double, 4, 6>(-1, 1));
+}
+
+TEST_CASE("derivatives of slices, with steps, negative and empty ones") {
+  check_rules_of(slices, std::tuple(between<double, 5, 9>(-1, 1)));
+  check_jit(slices, 0, between<float, 5, 9>(-1, 1));
+}
+
+TEST_CASE("slices follow NumPy's rules") {
+  const auto r = ct::jit([](auto x) {
+    return std::tuple(ct::slice<ct::range<8, 0, -2>>(x), ct::slice<ct::range<-3, 100>>(x), ct::slice<ct::range<100, -100, -3>>(x), ct::slice<ct::range<5, 2>>(x), x(ct::index_at<-1>),
+                      ct::roll<0, 3>(x), ct::repeat<2, 0>(ct::slice<ct::range<0, 2>>(x)), ct::tile<2>(ct::slice<ct::range<0, 2>>(x)));
+  })(ct::arange<float, 10>());
+  CHECK(std::get<0>(r) == ct::array<float, 4>{8, 6, 4, 2});
+  CHECK(std::get<1>(r) == ct::array<float, 3>{7, 8, 9});
+  CHECK(std::get<2>(r) == ct::array<float, 4>{9, 6, 3, 0});
+  CHECK(std::get<3>(r).size() == 0);
+  CHECK(std::get<4>(r) == 9);
+  CHECK(std::get<5>(r) == ct::array<float, 10>{7, 8, 9, 0, 1, 2, 3, 4, 5, 6});
+  CHECK(std::get<6>(r) == ct::array<float, 4>{0, 0, 1, 1});
+  CHECK(std::get<7>(r) == ct::array<float, 4>{0, 1, 0, 1});
+}
+
+TEST_CASE("derivatives of concatenate, stack and split") {
+  check_derivatives<orders::second, orders::first>(joins, std::tuple(between<double, 2, 3>(-1, 1), between<double, 2, 4>(-1, 1, 9)));
+}
+
+TEST_CASE("derivatives of pad, negative too, and of its value") {
+  check_rules_of(pads, std::tuple(between<double, 2, 3>(-1, 1), ct::array<double>(0.7)));
+  check_jit(pads, 0, between<double, 2, 3>(-1, 1), ct::array<double>(0.7));
+}
+
+TEST_CASE("shape operations on empty and on single elements") {
+  constexpr auto f = [](auto x, auto y) {
+    return std::tuple(ct::transpose(x), ct::flip(x), ct::ravel(x), ct::concatenate<0>(x, x), ct::reshape<5, 0>(x), ct::broadcast_to<2, 0, 5>(x), ct::pad<ct::low<1, 0>, ct::high<1, 0>>(x, 2.0),
+                      ct::transpose(y), ct::tile<3, 1>(y), ct::broadcast_to<2, 3>(y), ct::concatenate<0>(y, y), ct::slice<ct::range<0, 1, 2>>(y));
+  };
+  check_rules_of(f, std::tuple(ct::array<double, 0, 5>(), between<double, 1, 1>(-1, 1)));
+  check_jit(f, 0, ct::array<double, 0, 5>(), between<double, 1, 1>(-1, 1));
+}
+
+TEST_CASE("shape operations over run-time extents") {
+  constexpr auto f = [](auto x) {
+    return std::tuple(ct::transpose(x), ct::flip(x), ct::ravel(x), ct::concatenate<0>(x, x * 2.0), ct::reshape<3, ct::dyn>(x), ct::tile<2, 1>(x), ct::expand_dims<0>(x),
+                      ct::stack<1>(x, x), ct::pad<ct::low<1, 0>, ct::high<2, 1>>(x, 0.5), ct::slice<ct::full_extent, ct::range<1, 3>>(x), x - ct::mean(x, ct::axis<0>));
+  };
+  ct::array<double, ct::dyn, 3> x({5, 3});
+  std::copy_n(between<double, 15>(-1, 1).data(), 15, x.data());
+  check_rules(graph_of(f, x), tensors_of(x));
+  check_jit(f, 1e-13, x);
+  check_jit(f, 1e-13, ct::array<double, ct::dyn, 3>({0, 3}));
+}
+
+TEST_CASE("layout changes larger than a vector block keep every element in place") {
+  constexpr auto f = [](auto x) { return std::tuple(ct::transpose(x) * 2.0f, ct::flip<1>(ct::transpose(x)) + 1.0f, ct::roll<1, 7>(x), ct::reshape<65, 37>(x) * 3.0f); };
+  check_jit(f, 0, between<float, 37, 65>(-1, 1));
+}
