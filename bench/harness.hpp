@@ -39,14 +39,18 @@ struct row {
   double ours_ms;
   std::string baseline;
   double baseline_ms;
+  double ulp = std::nan(""), baseline_ulp = std::nan("");
 };
 
-/// The program measured and the one it is measured against.
+/// The program measured and the one it is measured against; where it matters, also the largest error of each in units of
+/// the last place.
 template <class Ours, class Baseline> struct sides {
   Ours ours;
   Baseline baseline;
+  double ulp = std::nan(""), baseline_ulp = std::nan("");
 };
 template <class Ours, class Baseline> sides(Ours, Baseline) -> sides<Ours, Baseline>;
+template <class Ours, class Baseline> sides(Ours, Baseline, double, double) -> sides<Ours, Baseline>;
 
 inline bool quick = false;
 inline std::vector<row> rows;
@@ -106,8 +110,8 @@ void compare(std::string group, std::string name, int threads, std::string basel
     const auto [ours_ms, baseline_ms] = interleaved(pair.ours, pair.baseline, &state);
     state.counters["baseline_ms"] = baseline_ms;
     state.counters["ratio"] = baseline_ms / ours_ms;
-    rows.push_back({group, name, threads, ours_ms, baseline, baseline_ms});
-  })->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(quick ? std::min(samples, 9) : samples);
+    rows.push_back({group, name, threads, ours_ms, baseline, baseline_ms, pair.ulp, pair.baseline_ulp});
+  })->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(quick ? std::max(1, samples / 5) : samples);
 }
 
 /// Registers a figure of a baseline alone, as a limit of the machine.
@@ -121,7 +125,7 @@ template <class Setup> void limit(std::string group, std::string name, int threa
       state.SetIterationTime(ms.back() / 1e3);
     }
     rows.push_back({group, name, threads, std::nan(""), baseline, median(ms)});
-  })->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(quick ? std::min(samples, 9) : samples);
+  })->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(quick ? std::max(1, samples / 5) : samples);
 }
 
 /// Registers a figure of ours alone, which bench/run pairs with JAX's of the same group and case.
@@ -135,7 +139,7 @@ template <class Setup> void measure(std::string group, std::string name, int thr
       state.SetIterationTime(ms.back() / 1e3);
     }
     rows.push_back({group, name, threads, median(ms), "", std::nan("")});
-  })->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(quick ? std::min(samples, 9) : samples);
+  })->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(quick ? std::max(1, samples / 5) : samples);
 }
 
 /// The copy-bandwidth baseline: memcpy in one piece per thread.
@@ -172,7 +176,9 @@ inline void write_rows(const std::string& path) {
     const row& r = rows[i];
     std::fprintf(out, "%s\n{\"group\": \"%s\", \"case\": \"%s\", \"threads\": %d, \"ours_ms\": %s, \"baseline\": \"%s\", ", i ? "," : "",
                  r.group.c_str(), r.name.c_str(), r.threads, number(r.ours_ms).c_str(), r.baseline.c_str());
-    std::fprintf(out, "\"baseline_ms\": %s, \"ratio\": %s}", number(r.baseline_ms).c_str(), number(r.baseline_ms / r.ours_ms).c_str());
+    std::fprintf(out, "\"baseline_ms\": %s, \"ratio\": %s", number(r.baseline_ms).c_str(), number(r.baseline_ms / r.ours_ms).c_str());
+    if (std::isfinite(r.ulp)) std::fprintf(out, ", \"ulp\": %.3g, \"baseline_ulp\": %.3g", r.ulp, r.baseline_ulp);
+    std::fputs("}", out);
   }
   std::fputs("\n]\n", out);
   if (std::fclose(out) != 0) {

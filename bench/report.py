@@ -15,7 +15,6 @@ import tempfile
 
 HERE = pathlib.Path(__file__).parent
 JAX_GROUPS = ["mlp", "chain", "call"]
-WITHOUT_QUICK = ["vector_maths"]  # seconds as it is
 
 
 def arguments():
@@ -66,7 +65,7 @@ def run_group(group, options):
     if group == "compile_time":
         return rows_of([sys.executable, HERE / "compile_time.py", *(["--quick"] if options.quick else [])])
     program = options.folder / f"bench_{group}"
-    quick = ["--quick"] if options.quick and group not in WITHOUT_QUICK else []
+    quick = ["--quick"] if options.quick else []
     jax = options.jax and group in JAX_GROUPS
     ours, theirs = [], []
     for _ in range(1 if options.quick or not jax else 3):  # in turn, so that both see the same machine
@@ -97,15 +96,18 @@ def text_of(ms):
 
 
 def table(rows):
-    lines = [["group", "case", "threads", "ours", "baseline", "", "ratio"]]
+    lines = [["group", "case", "threads", "ours", "baseline", "", "ratio", "ULP", "baseline ULP"]]
     for r in rows:
         ours, base = text_of(r["ours_ms"]), text_of(r["baseline_ms"])
         if r.get("unit") == "MiB":
             ours, base = (("-" if x is None else f"{x:.0f} MiB") for x in (r["ours_ms"], r["baseline_ms"]))
         ratio = "-" if r["ratio"] is None else f"{r['ratio']:.2f}"
-        lines.append([r["group"], r["case"], str(r["threads"]), ours, r["baseline"], base, ratio])
-    widths = [max(len(line[k]) for line in lines) for k in range(7)]
-    right = {2, 3, 5, 6}
+        errors = [f"{r[k]:.2f}" if k in r else "" for k in ("ulp", "baseline_ulp")]
+        lines.append([r["group"], r["case"], str(r["threads"]), ours, r["baseline"], base, ratio, *errors])
+    if not any("ulp" in r for r in rows):
+        lines = [line[:7] for line in lines]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    right = {2, 3, 5, 6, 7, 8}
     for line in lines:
         print("  ".join(c.rjust(w) if k in right else c.ljust(w) for k, (c, w) in enumerate(zip(line, widths))).rstrip())
 

@@ -1,19 +1,17 @@
-// Time per element and accuracy of the vector maths functions, against plain loops over the C library and
-// glibc's vector library called directly.
-//
-//   g++ -std=c++20 -O3 -march=native -Iinclude bench/vector_maths.cpp -lmvec -o vector_maths
-//   ./vector_maths [--json FILE]
+/// Time and accuracy of the vector maths functions on 4096 elements, against glibc's vector library called directly and
+/// against loops over its scalar functions.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <cotangent/backends/cpu/maths.hpp>
+
+#include "harness.hpp"
 
 namespace {
 
@@ -98,21 +96,6 @@ struct sqrt_case {
   template <class T> static T scalar(T x, T) { return std::sqrt(x); }
 };
 
-/// The least time of `work` over many runs, in ns per element.
-template <class F> double time_of(F work) {
-  double best = 1e30;
-  for (int run = 0; run < 100; ++run) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < 4; ++i) {
-      work();
-      asm volatile("" ::: "memory");
-    }
-    const std::chrono::duration<double, std::nano> t = std::chrono::steady_clock::now() - start;
-    best = std::min(best, t.count() / (4 * count));
-  }
-  return best;
-}
-
 /// The largest error in units of the last place, against the wider type.
 template <class Case, class T> double worst_error(const std::vector<T>& x, const std::vector<T>& y, const std::vector<T>& r) {
   using wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
@@ -127,100 +110,83 @@ template <class Case, class T> double worst_error(const std::vector<T>& x, const
   return worst;
 }
 
-struct row {
-  std::string name, baseline;
-  double ours_ms, baseline_ms;
+template <class T> struct numbers {
+  std::vector<T> x = std::vector<T>(count), y = x, ours = x, theirs = x;
 };
 
-template <class Case, class T> void measure(T low, T high, std::vector<row>& rows) {
+/// Rows for the function against what the C library has of it.
+template <class Case, class T> void measure(T low, T high) {
   constexpr int N = native_lanes<T>;
   using V = pack<T, N>;
-  std::vector<T> x(count), y(count), r(count);
-  std::mt19937_64 random(1);
-  std::uniform_real_distribution<T> of_x(low, high), of_y(-5, 5);
-  for (T& v : x) v = of_x(random);
-  for (T& v : y) v = of_y(random);
-
-  const double ours = time_of([&] {
-    for (int i = 0; i < count; i += N) Case::ours(V::load(&x[i]), V::load(&y[i])).store(&r[i]);
-  });
-  const double our_error = worst_error<Case>(x, y, r);
-  const double scalar = time_of([&] {
-    for (int i = 0; i < count; ++i) r[i] = Case::scalar(x[i], y[i]);
-  });
-  const double scalar_error = worst_error<Case>(x, y, r);
-  const std::string name = std::string(Case::name) + (std::is_same_v<T, float> ? " f32" : " f64");
-  std::printf("%-13s %8.3f %6.2f %9.3f %6.2f", name.c_str(), ours, our_error, scalar, scalar_error);
-  row result{name, "libm", ours * count * 1e-6, scalar * count * 1e-6};
+  const auto setup = [=] {
+    auto v = std::make_shared<numbers<T>>();
+    std::mt19937_64 random(1);
+    std::uniform_real_distribution<T> of_x(low, high), of_y(-5, 5);
+    for (T& x : v->x) x = of_x(random);
+    for (T& y : v->y) y = of_y(random);
+    return v;
+  };
+  const auto add = [=](const char* baseline, auto their_loop) {
+    const std::string name = std::string(Case::name) + (std::is_same_v<T, float> ? ", float" : ", double");
+    bench::compare("vector_maths", name, 1, baseline, [=] {
+      const auto v = setup();
+      const auto ours = [v] {
+        for (int i = 0; i < count; i += N) Case::ours(V::load(&v->x[i]), V::load(&v->y[i])).store(&v->ours[i]);
+      };
+      const auto theirs = [v, their_loop] { their_loop(*v); };
+      ours(), theirs();
+      return bench::sides{ours, theirs, worst_error<Case>(v->x, v->y, v->ours), worst_error<Case>(v->x, v->y, v->theirs)};
+    });
+  };
 #ifdef VECTOR_LIBRARY
-  if constexpr (requires(library_float v) { Case::library(v, v); }) {
-    using L = typename library_vector<T>::type;
-    const double library = time_of([&] {
+  if constexpr (requires(library_float v) { Case::library(v, v); })
+    add("libmvec", [](numbers<T>& v) {
+      using L = typename library_vector<T>::type;
       for (int i = 0; i < count; i += N) {
         L a, b;
-        std::memcpy(&a, &x[i], sizeof a);
-        std::memcpy(&b, &y[i], sizeof b);
+        std::memcpy(&a, &v.x[i], sizeof a);
+        std::memcpy(&b, &v.y[i], sizeof b);
         const L c = Case::library(a, b);
-        std::memcpy(&r[i], &c, sizeof c);
+        std::memcpy(&v.theirs[i], &c, sizeof c);
       }
     });
-    std::printf(" %9.3f %6.2f %6.2f", library, worst_error<Case>(x, y, r), ours / library);
-    result.baseline = "libmvec";
-    result.baseline_ms = library * count * 1e-6;
-  }
 #endif
-  std::printf("\n");
-  rows.push_back(result);
+  add("libm", [](numbers<T>& v) {
+    for (int i = 0; i < count; ++i) v.theirs[i] = Case::scalar(v.x[i], v.y[i]);
+  });
 }
 
-template <class T> void measure_all(std::vector<row>& rows) {
-  measure<exp_case, T>(-10, 10, rows);
-  measure<exp2_case, T>(-10, 10, rows);
-  measure<expm1_case, T>(-4, 4, rows);
-  measure<log_case, T>(T(1e-3), T(1e3), rows);
-  measure<log2_case, T>(T(1e-3), T(1e3), rows);
-  measure<log10_case, T>(T(1e-3), T(1e3), rows);
-  measure<log1p_case, T>(T(-0.9), 10, rows);
-  measure<sin_case, T>(-10, 10, rows);
-  measure<cos_case, T>(-10, 10, rows);
-  measure<tan_case, T>(-10, 10, rows);
-  measure<tanh_case, T>(-4, 4, rows);
-  measure<logistic_case, T>(-10, 10, rows);
-  measure<erf_case, T>(-4, 4, rows);
-  measure<pow_case, T>(T(0.1), 10, rows);
-  measure<sqrt_case, T>(T(1e-3), T(1e3), rows);
-  measure<rsqrt_case, T>(T(1e-3), T(1e3), rows);
-  measure<cbrt_case, T>(-1000, 1000, rows);
-  measure<sinh_case, T>(-4, 4, rows);
-  measure<cosh_case, T>(-4, 4, rows);
-  measure<asin_case, T>(-1, 1, rows);
-  measure<acos_case, T>(-1, 1, rows);
-  measure<atan_case, T>(-4, 4, rows);
-  measure<atan2_case, T>(-4, 4, rows);
+template <class T> void measure_all() {
+  measure<exp_case, T>(-10, 10);
+  measure<exp2_case, T>(-10, 10);
+  measure<expm1_case, T>(-4, 4);
+  measure<log_case, T>(T(1e-3), T(1e3));
+  measure<log2_case, T>(T(1e-3), T(1e3));
+  measure<log10_case, T>(T(1e-3), T(1e3));
+  measure<log1p_case, T>(T(-0.9), 10);
+  measure<sin_case, T>(-10, 10);
+  measure<cos_case, T>(-10, 10);
+  measure<tan_case, T>(-10, 10);
+  measure<tanh_case, T>(-4, 4);
+  measure<logistic_case, T>(-10, 10);
+  measure<erf_case, T>(-4, 4);
+  measure<pow_case, T>(T(0.1), 10);
+  measure<sqrt_case, T>(T(1e-3), T(1e3));
+  measure<rsqrt_case, T>(T(1e-3), T(1e3));
+  measure<cbrt_case, T>(-1000, 1000);
+  measure<sinh_case, T>(-4, 4);
+  measure<cosh_case, T>(-4, 4);
+  measure<asin_case, T>(-1, 1);
+  measure<acos_case, T>(-1, 1);
+  measure<atan_case, T>(-4, 4);
+  measure<atan2_case, T>(-4, 4);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::printf("%d-byte vectors; ns per element and max ULP at n = %d\n", native_bytes, count);
-  std::printf("%-13s %8s %6s %9s %6s %9s %6s %6s\n", "", "ours", "ULP", "libm", "ULP", "libmvec", "ULP", "ratio");
-  std::vector<row> rows;
-  measure_all<float>(rows);
-  measure_all<double>(rows);
-  if (argc == 3 && std::strcmp(argv[1], "--json") == 0) {
-    std::FILE* file = std::fopen(argv[2], "w");
-    if (!file) {
-      std::fprintf(stderr, "vector_maths: cannot write %s\n", argv[2]);
-      return 1;
-    }
-    std::fprintf(file, "[\n");
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      std::fprintf(file,
-                   "{\"group\":\"maths\",\"case\":\"%s\",\"threads\":1,\"ours_ms\":%.6g,\"baseline\":\"%s\",\"baseline_ms\":%.6g,"
-                   "\"ratio\":%.4g}%s\n",
-                   rows[i].name.c_str(), rows[i].ours_ms, rows[i].baseline.c_str(), rows[i].baseline_ms,
-                   rows[i].ours_ms / rows[i].baseline_ms, i + 1 < rows.size() ? "," : "");
-    std::fprintf(file, "]\n");
-    std::fclose(file);
-  }
+  bench::init(argc, argv);
+  measure_all<float>();
+  measure_all<double>();
+  return bench::run(argc, argv);
 }

@@ -178,6 +178,24 @@ TEST_CASE("functions inside of a trace capture traced values") {
   CHECK(interpret(through, x, w) == list<2>{8, 12});
 }
 
+TEST_CASE("an inner function captures values of deeper traces than its arguments belong to") {
+  constexpr auto f = [](auto x, auto w) {
+    return ct::vmap([x, w](auto row) {
+      return ct::vmap([x, w, row](auto entry) {
+        const auto slope = ct::grad([entry, row](auto x) { return ct::sum(x * row) * entry; })(x);         // row entry
+        const auto twice = ct::grad([=](auto x) { return ct::sum(x * x) * entry + ct::sum(w) * x(0); })(x);  // 2 x entry, + sum of w
+        return slope + twice;
+      })(row);
+    })(w);
+  };
+  const list<2> x{2, 3};
+  const ct::array<double, 3, 2> w{{1, 4}, {0, 1}, {5, 1}};
+  const auto r = interpret(f, x, w);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 2; ++j)
+      for (int k = 0; k < 2; ++k) CHECK(r(i, j, k) == w(i, k) * w(i, j) + 2 * x(k) * w(i, j) + (k == 0 ? 12 : 0));
+}
+
 TEST_CASE("structs, tuples and std::array as arguments and results") {
   constexpr auto loss = [](const auto& m, auto x) { return ct::sum(m.first.slope * x) * m.first.offset + ct::sum(m.rest); };
   model<ct::array> m{{list<3>{1, 2, 3}, 2.0}, {}};

@@ -1,4 +1,4 @@
-// expect: jvp: the tangents must have the structure, shapes and dtypes of the primals
+// expect: jvp: the tangents must have the structure, shapes and dtypes of the primals: float32\[4\] is given where float32\[3\] is needed
 // expect: jvp_tangent\.cpp:6:
 #include "trace.hpp"
 constexpr auto g = [](auto x) { return ct::sin(x); };

@@ -1,4 +1,4 @@
-// expect: vjp: the cotangent must have the structure, shapes and dtype of the output
+// expect: vjp: the cotangent must have the structure, shapes and dtype of the output: float32\[3\] is given where float32\[\] is needed
 // expect: vjp_cotangent\.cpp:7:
 #include "trace.hpp"
 constexpr auto g = [](auto x) { return ct::sum(x); };

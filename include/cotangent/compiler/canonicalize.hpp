@@ -123,7 +123,7 @@ constexpr value without_negative_pad(const call& c) {
 /// The graph in canonical form: only gemm for products, no negative pads, fma where a product has one use. Linear.
 constexpr graph canonicalize(const graph& g) {
   if (!g.error.empty()) return {};
-  std::vector<int> uses;
+  sequence<int> uses;
   uses.assign(g.nodes.size(), 0);
   for (int i : g.operands) ++uses[std::size_t(i)];
   for (int o : g.outputs) ++uses[std::size_t(o)];

@@ -51,12 +51,12 @@ struct buffer {
 
 /// The schedule of a graph.
 struct schedule {
-  std::vector<step> steps;
-  std::vector<statement> statements;
-  std::vector<int> step_buffers;
-  std::vector<extent> slots;
-  std::vector<buffer> buffers;
-  std::vector<int> output_buffers;  // per output of the graph
+  sequence<step> steps;
+  sequence<statement> statements;
+  sequence<int> step_buffers;
+  sequence<extent> slots;
+  sequence<buffer> buffers;
+  sequence<int> output_buffers;  // per output of the graph
   extent arena_bytes = 0;
   bool dynamic_arena = false;       // sizes are known only at run time: offsets are then computed per call
 };
@@ -101,7 +101,7 @@ class scheduler {
   struct group {
     int node = -1;  // opaque
     shape space;
-    std::vector<member> members;
+    sequence<member> members;
     int next_of_space = -1;
   };
   /// Where a value is read from: the node that has memory or is a source, and how.
@@ -114,15 +114,15 @@ class scheduler {
   const graph& g_;
   builder b_;
   schedule out_;
-  std::vector<int> group_;      // per node: the group that computes (or finishes) it
-  std::vector<int> buffer_;
+  sequence<int> group_;      // per node: the group that computes (or finishes) it
+  sequence<int> buffer_;
   flag_list stored_, copied_;   // must be in memory; a view that must be copied there
-  std::vector<group> groups_;
-  std::vector<write> writes_;
-  std::vector<shape> spaces_;
-  std::vector<int> first_of_space_, last_of_space_;
-  std::vector<int> order_, position_;
-  std::vector<int> output_buffers_, output_node_;
+  sequence<group> groups_;
+  sequence<write> writes_;
+  sequence<shape> spaces_;
+  sequence<int> first_of_space_, last_of_space_;
+  sequence<int> order_, position_;
+  sequence<int> output_buffers_, output_node_;
 
   constexpr const node& at(int n) const { return g_[n]; }
   constexpr role kind(int n) const { return at(n).is_input() ? role::source : at(n).op->kind; }
@@ -133,7 +133,7 @@ class scheduler {
   /// Computed in a kernel, point by point.
   constexpr bool is_lane_node(int n) const { return kind(n) == role::pointwise || kind(n) == role::gather; }
 
-  constexpr call call_of(int n, std::vector<value>& operands) {
+  constexpr call call_of(int n, sequence<value>& operands) {
     const node& x = at(n);
     operands.clear();
     for (int k = 0; k < x.operand_count; ++k) operands.push_back({&b_, g_.operand(n, k)});
@@ -158,7 +158,7 @@ class scheduler {
 
   /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
   constexpr leaf resolve(int n) {
-    std::vector<int> views;
+    sequence<int> views;
     leaf l{n, {}, true};
     while (kind(l.node) == role::view && !copied_[std::size_t(l.node)]) {
       views.push_back(l.node);
@@ -171,7 +171,7 @@ class scheduler {
       l.access.strides = filled(at(l.node).dims.rank, 0);
       l.access.strides[axis] = 1;
     }
-    std::vector<value> operands;
+    sequence<value> operands;
     for (std::size_t i = views.size(); i-- > 0;) {
       const call c = call_of(views[i], operands);
       l.access = c.op->view(c, l.access);
@@ -245,7 +245,7 @@ class scheduler {
   }
 
   constexpr void form_groups() {
-    std::vector<value> operands;
+    sequence<value> operands;
     for (int n = 0; n < g_.size(); ++n) {
       if (at(n).is_input() || (is_inline_source(n) && !copied_[std::size_t(n)]) || is(n, primitive_of<dense_p>.id)) continue;
       const node& x = at(n);
@@ -429,8 +429,8 @@ class scheduler {
 
   step step_;
   int current_ = -1;                 // position of the group
-  std::vector<int> register_;        // per node: its register in the current group, valid where register_group_ says so
-  std::vector<int> register_group_;
+  sequence<int> register_;        // per node: its register in the current group, valid where register_group_ says so
+  sequence<int> register_group_;
 
   constexpr int local_buffer(int global) {
     for (int i = 0; i < step_.buffer_count; ++i)
@@ -583,7 +583,7 @@ class scheduler {
   }
 
   constexpr int emit_gather(int n) {
-    std::vector<value> operands;
+    sequence<value> operands;
     const addressing a = gather_p::addresses(call_of(n, operands));
     const leaf l = resolve(g_.operand(n, 0));
     statement s;
@@ -657,7 +657,7 @@ class scheduler {
   }
 
  public:
-  std::vector<symbol> symbols;  // of the graph, and those that strides and offsets added
+  sequence<symbol> symbols;  // of the graph, and those that strides and offsets added
 };
 
 }  // namespace cotangent

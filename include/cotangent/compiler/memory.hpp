@@ -62,7 +62,7 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
     extent offset, end;
     int last;
   };
-  std::vector<interval> placed;  // by offset
+  sequence<interval> placed;  // by offset
   for (std::size_t at = 0; at < s.steps.size(); ++at) {
     // Only what is still alive matters: steps are visited in order.
     std::size_t kept = 0;
@@ -105,7 +105,7 @@ template <plan_sizes S> struct plan {
 };
 
 /// The schedule of `g` with its memory plan.
-constexpr schedule make_schedule(const graph& g, const flag_list& donated, std::vector<symbol>* symbols) {
+constexpr schedule make_schedule(const graph& g, const flag_list& donated, sequence<symbol>* symbols) {
   scheduler s(g);
   schedule r = s.run();
   if (symbols) *symbols = s.symbols;
@@ -116,13 +116,13 @@ constexpr schedule make_schedule(const graph& g, const flag_list& donated, std::
 template <auto Make, auto Donated> constexpr auto make_plan() {
   constexpr plan_sizes sizes = [] {
     const graph g = Make();
-    std::vector<symbol> symbols;
+    sequence<symbol> symbols;
     const schedule s = make_schedule(g, Donated(), &symbols);
     return plan_sizes{s.steps.size(), s.statements.size(), s.step_buffers.size(), s.slots.size(),
                       s.buffers.size(), symbols.size(), g.equalities.size(), s.output_buffers.size()};
   }();
   const graph g = Make();
-  std::vector<symbol> symbols;
+  sequence<symbol> symbols;
   const schedule s = make_schedule(g, Donated(), &symbols);
   plan<sizes> p;
   const auto copy = [](auto& to, const auto& from) {

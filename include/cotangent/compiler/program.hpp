@@ -164,19 +164,22 @@ template <class F, unsigned long Donated, class... V> struct program {
       const shape l = s.value(left), r = s.value(right), p = s.value(product);
       const cpu::matrix_operand<T> ma{a, stride_of(l, where[1]), stride_of(l, where[2]), stride_of(l, where[0])};
       const cpu::matrix_operand<T> mb{b, stride_of(r, where[4]), stride_of(r, where[5]), stride_of(r, where[3])};
+      constexpr cpu::gemm_form form{where[2] == left.rank - 1 ? cpu::gemm_form::rows : cpu::gemm_form::columns,
+                                    where[5] == right.rank - 1 ? cpu::gemm_form::rows : cpu::gemm_form::columns,
+                                    is_static && product[1] > 1 && product[2] > 1 && contracted > 1};
       if constexpr (Step + 1 < steps) {
         if constexpr (plan.steps[Step + 1].after_rows) {
           constexpr step next = plan.steps[Step + 1];
           void* rows_buffers[next.buffer_count > 0 ? next.buffer_count : 1];
           extent rows_extents[next.slot_count > 0 ? next.slot_count : 1];
           local_arguments<Step + 1>(s, rows_buffers, rows_extents);
-          cpu::gemm<T>(p[0], p[1], p[2], s.value(contracted), ma, mb, c, [&](extent, extent first, extent last) {
+          cpu::gemm<T, form>(p[0], p[1], p[2], s.value(contracted), ma, mb, c, [&](extent, extent first, extent last) {
             cpu::run_rows<typename lowered::template kernel_of<Step + 1>>(rows_buffers, rows_extents, first, last);
           });
           return;
         }
       }
-      cpu::gemm<T>(p[0], p[1], p[2], s.value(contracted), ma, mb, c);
+      cpu::gemm<T, form>(p[0], p[1], p[2], s.value(contracted), ma, mb, c);
     }
   }
 

@@ -17,7 +17,7 @@ constexpr graph remove_dead(const graph& g) {
       for (int k = 0; k < g[n].operand_count; ++k) live[std::size_t(g.operand(n, k))] = true;
   graph r;
   r.symbols = g.symbols, r.equalities = g.equalities, r.subgraphs = g.subgraphs, r.error = g.error;
-  std::vector<int> place;
+  sequence<int> place;
   place.assign(g.nodes.size(), -1);
   for (int i : g.inputs) live[std::size_t(i)] = true;
   for (int n = 0; n < g.size(); ++n) {

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <string_view>
-#include <vector>
 
 #include <cotangent/graph/graph.hpp>
 
@@ -134,13 +133,23 @@ template <class P> inline constexpr primitive primitive_of = table_of<P>();
 /// The struct of the primitive with this id.
 template <std::uint64_t Id> using primitive_with_id = typename decltype(registered(primitive_key<Id>{}))::type;
 
+/// Where a new trace stands. Traces that are live at once are nested: `innermost` is the level of the deepest one, kept
+/// by the outermost. The arguments of an inner trace alone do not tell it, because a lambda may capture deeper values.
+struct nesting {
+  int level = 0;
+  int* innermost = nullptr;
+  constexpr nesting(int l = 0, int* i = nullptr) : level(l), innermost(i) {}
+};
+
 /// Appends nodes to a graph; an operation that is there already is not appended again.
 struct builder {
   graph g;
   symbol_table symbols;
   int level = 0;                 // nesting of traces: an inner trace captures values of outer ones
-  std::vector<value> captured;   // values of outer builders, in the order of the inputs that stand for them
-  std::vector<int> captured_inputs;
+  int own_innermost = 0;         // of the outermost trace; see nesting
+  int* innermost = nullptr;
+  sequence<value> captured;   // values of outer builders, in the order of the inputs that stand for them
+  sequence<int> captured_inputs;
   bool simplifying = false;      // ask the primitives' simplify rules
 
   constexpr builder() { table.assign(256, -1); }
@@ -167,6 +176,10 @@ struct builder {
   /// `v` as a value of this builder: a value of an outer trace becomes an extra input.
   constexpr value adopt(value v) {
     if (v.b == this) return v;
+    if (innermost && v.b->level >= level) {
+      fail(message{} << "a transformed function was called with numbers alone inside of another one, and captures its argument; pass a traced argument");
+      return dead();
+    }
     for (std::size_t i = 0; i < captured.size(); ++i)
       if (captured[i] == v) return {this, captured_inputs[i]};
     shape dims = v.dims();
@@ -185,6 +198,12 @@ struct builder {
     if (failed()) return dead();
     c.dims = {};
     c.op->infer(c);
+    return emit_inferred(c);
+  }
+
+  /// The same for a call whose result's dtype and extents are known.
+  constexpr value emit_inferred(call c) {
+    c.b = this;
     if (failed()) return dead();
     if (simplifying && c.op->has.simplify)
       if (value simpler = c.op->simplify(c)) return simpler;
@@ -205,14 +224,26 @@ struct builder {
 
   /// The finished graph. Shapes and attributes name representatives of the symbols.
   constexpr graph finish() {
-    for (node& n : g.nodes)
-      for (int i = 0; i < n.dims.rank; ++i) n.dims[i] = symbols.resolve(n.dims[i]);
-    for (extent& a : g.attributes) a = symbols.resolve(a);
-    for (symbol& s : symbols.symbols)
-      if (s.what != symbol::input) s.a = symbols.resolve(s.a), s.b = symbols.resolve(s.b);
+    if (!symbols.symbols.empty()) {
+      for (node& n : g.nodes)
+        for (int i = 0; i < n.dims.rank; ++i) n.dims[i] = symbols.resolve(n.dims[i]);
+      for (extent& a : g.attributes) a = symbols.resolve(a);
+      for (symbol& s : symbols.symbols)
+        if (s.what != symbol::input) s.a = symbols.resolve(s.a), s.b = symbols.resolve(s.b);
+    }
     g.symbols = symbols.symbols;
     g.equalities = symbols.equalities;
     return std::move(g);
+  }
+
+  /// Starts as a copy of a graph without its outputs: node n of it is value {this, n}.
+  constexpr void start_from(const graph& from) {
+    take_symbols(from);
+    g = from;
+    g.outputs.clear();
+    std::size_t size = table.size();
+    while (g.nodes.size() * 4 > size) size *= 4;
+    rehash(size);
   }
 
   /// Starts from the symbols of `from`, so that its extents mean the same here.
@@ -225,7 +256,7 @@ struct builder {
   }
 
  private:
-  std::vector<int> table;
+  sequence<int> table;
   int dead_node = -1;
 
   static constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
@@ -271,12 +302,12 @@ struct builder {
     for (int i = 0; i < c.attribute_count; ++i) g.attributes.push_back(c.attributes[i]);
     g.nodes.push_back(n);
     table[at] = g.size() - 1;
-    if (g.nodes.size() * 2 > table.size()) grow();
+    if (g.nodes.size() * 2 > table.size()) rehash(table.size() * 4);
     return g.size() - 1;
   }
 
-  constexpr void grow() {
-    table.assign(table.size() * 4, -1);
+  constexpr void rehash(std::size_t size) {
+    table.assign(size, -1);
     const std::size_t mask = table.size() - 1;
     for (int i = 0; i < g.size(); ++i) {
       if (g[i].is_input()) continue;

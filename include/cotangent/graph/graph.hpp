@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include <cotangent/core/text.hpp>
 #include <cotangent/graph/symbols.hpp>
@@ -27,14 +26,14 @@ struct node {
 
 /// A function of arrays. Plain data: passes are functions from graph to graph.
 struct graph {
-  std::vector<node> nodes;
-  std::vector<int> operands;        // pool
-  std::vector<extent> attributes;   // pool; a value >= symbol_base is a symbol
-  std::vector<int> inputs;          // node numbers
-  std::vector<int> outputs;
-  std::vector<symbol> symbols;
-  std::vector<equality> equalities;
-  std::vector<graph> subgraphs;     // bodies of calls
+  sequence<node> nodes;
+  sequence<int> operands;        // pool
+  sequence<extent> attributes;   // pool; a value >= symbol_base is a symbol
+  sequence<int> inputs;          // node numbers
+  sequence<int> outputs;
+  sequence<symbol> symbols;
+  sequence<equality> equalities;
+  sequence<graph> subgraphs;     // bodies of calls
   message error;                    // if not empty, what is wrong with the function
 
   constexpr int operand(int n, int k) const { return operands[std::size_t(nodes[std::size_t(n)].operands + k)]; }

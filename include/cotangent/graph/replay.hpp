@@ -5,15 +5,15 @@
 
 namespace cotangent {
 
-/// One flag per node or input. (std::vector<bool> is not usable in constant evaluation everywhere.)
-using flag_list = std::vector<char>;
+/// One flag per node or input. (sequence<bool> is not usable in constant evaluation everywhere.)
+using flag_list = sequence<char>;
 
 /// Walks `from` and keeps, for each of its nodes, the value that stands for it in the builder.
 struct replay {
   const graph& from;
   builder& to;
-  std::vector<value> map;       // per node of `from`
-  std::vector<extent> symbols;  // per symbol of `from`; empty: they mean the same in both
+  sequence<value> map;       // per node of `from`
+  sequence<extent> symbols;  // per symbol of `from`; empty: they mean the same in both
 
   constexpr replay(const graph& g, builder& b) : from(g), to(b) { map.assign(g.nodes.size(), value{}); }
 
@@ -42,18 +42,19 @@ struct replay {
   /// Emits node n in the builder, unless it is an input.
   constexpr void copy(int n) {
     if (from[n].is_input()) return;
-    call c = at(n);
-    map[std::size_t(n)] = to.emit(c);
+    const call c = at(n);
+    // Where symbols mean the same, so do the extents: nothing is to be inferred again.
+    map[std::size_t(n)] = symbols.empty() ? to.emit_inferred(c) : to.emit(c);
   }
 
  private:
-  std::vector<value> operands;
-  std::vector<extent> attributes;
+  sequence<value> operands;
+  sequence<extent> attributes;
 };
 
 /// Appends `g` to the builder with these inputs. Extents of the inputs that g relies on are unified.
-constexpr std::vector<value> inline_graph(builder& b, const graph& g, const std::vector<value>& inputs) {
-  std::vector<value> outputs;
+constexpr sequence<value> inline_graph(builder& b, const graph& g, const sequence<value>& inputs) {
+  sequence<value> outputs;
   if (!g.error.empty()) b.fail(g.error);
   replay r(g, b);
   for (const symbol& s : g.symbols) {
@@ -71,6 +72,12 @@ constexpr std::vector<value> inline_graph(builder& b, const graph& g, const std:
   for (int n = 0; n < g.size(); ++n) r.copy(n);
   for (int o : g.outputs) outputs.push_back(r.map[std::size_t(o)]);
   return outputs;
+}
+
+/// Copies the whole graph into the replay's empty builder, node by node in place.
+constexpr void copy_graph(replay& r) {
+  r.to.start_from(r.from);
+  for (int n = 0; n < r.from.size(); ++n) r.map[std::size_t(n)] = {&r.to, n};
 }
 
 /// A builder that continues from the inputs and symbols of `g`.

@@ -1,9 +1,8 @@
 #pragma once
 /// Run-time extents inside a graph: symbols, their arithmetic, and the equalities a program relies on.
 
-#include <vector>
-
 #include <cotangent/core/extents.hpp>
+#include <cotangent/core/sequence.hpp>
 
 namespace cotangent {
 
@@ -35,9 +34,9 @@ constexpr extent evaluate(symbol::kind k, extent a, extent b) {
 
 /// The symbols of one graph. Equal expressions are one symbol; symbols found to be equal become one.
 struct symbol_table {
-  std::vector<symbol> symbols;
-  std::vector<extent> merged_into;  // per symbol: the extent it was found equal to, or itself
-  std::vector<equality> equalities;
+  sequence<symbol> symbols;
+  sequence<extent> merged_into;  // per symbol: the extent it was found equal to, or itself
+  sequence<equality> equalities;
 
   constexpr extent add(symbol s) {
     for (std::size_t i = 0; i < symbols.size(); ++i)

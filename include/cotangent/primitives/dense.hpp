@@ -17,11 +17,11 @@ struct dense_p {
 };
 
 /// The constant with these elements; one value if they are all equal.
-constexpr value dense(builder& b, dtype type, const shape& dims, const std::vector<std::uint64_t>& bits) {
+constexpr value dense(builder& b, dtype type, const shape& dims, const sequence<std::uint64_t>& bits) {
   bool equal = !bits.empty();
   for (std::uint64_t x : bits) equal = equal && x == bits[0];
   if (equal) return constant_from_bits(b, type, dims, bits[0]);
-  std::vector<extent> attributes{dims.rank};
+  sequence<extent> attributes{dims.rank};
   for (extent e : dims) attributes.push_back(e);
   for (std::uint64_t x : bits) {
     attributes.push_back(extent(x >> 32));

@@ -39,16 +39,16 @@ constexpr addressing address_from(const call& c, int first) {
   return a;
 }
 
-constexpr value gather(value x, const std::vector<value>& indices, const shape& dims, const addressing& a);
-template <class P> constexpr value scatter_with(value x, value updates, const std::vector<value>& indices, const addressing& a, bool unique);
+constexpr value gather(value x, const sequence<value>& indices, const shape& dims, const addressing& a);
+template <class P> constexpr value scatter_with(value x, value updates, const sequence<value>& indices, const addressing& a, bool unique);
 
-constexpr std::vector<value> index_operands(const call& c, int first) {
-  std::vector<value> v;
+constexpr sequence<value> index_operands(const call& c, int first) {
+  sequence<value> v;
   for (int k = first; k < c.count; ++k) v.push_back(c[k]);
   return v;
 }
-constexpr std::vector<value> batched_indices(const call& c, const bool* batched, extent size, int first) {
-  std::vector<value> v;
+constexpr sequence<value> batched_indices(const call& c, const bool* batched, extent size, int first) {
+  sequence<value> v;
   for (int k = first; k < c.count; ++k) v.push_back(batched_operand(c[k], batched[k], size));
   return v;
 }
@@ -112,7 +112,7 @@ template <class P> struct scatter_base {
   /// What is read at the places written, zero for places outside.
   static constexpr value read_back(const call& c, value from) {
     const addressing a = addresses(c);
-    std::vector<value> inside;
+    sequence<value> inside;
     value valid;
     for (int k = 2; k < c.count; ++k) inside.push_back(c[k]);
     for (int i = 0; i < a.rank; ++i) {
@@ -181,7 +181,7 @@ struct scatter_p : scatter_base<scatter_p> {
 };
 
 /// The innermost builder among the operands', and the operands adopted by it.
-constexpr builder* adopt_all(std::vector<value>& operands) {
+constexpr builder* adopt_all(sequence<value>& operands) {
   builder* b = operands[0].b;
   for (value v : operands)
     if (v.b->level > b->level) b = v.b;
@@ -189,8 +189,8 @@ constexpr builder* adopt_all(std::vector<value>& operands) {
   return b;
 }
 
-constexpr value gather(value x, const std::vector<value>& indices, const shape& dims, const addressing& a) {
-  std::vector<value> operands{x};
+constexpr value gather(value x, const sequence<value>& indices, const shape& dims, const addressing& a) {
+  sequence<value> operands{x};
   for (value v : indices) operands.push_back(v);
   builder* b = adopt_all(operands);
   attribute_list l;
@@ -203,8 +203,8 @@ constexpr value gather(value x, const std::vector<value>& indices, const shape& 
 }
 
 template <class P>
-constexpr value scatter_with(value x, value updates, const std::vector<value>& indices, const addressing& a, bool unique) {
-  std::vector<value> operands{x, updates};
+constexpr value scatter_with(value x, value updates, const sequence<value>& indices, const addressing& a, bool unique) {
+  sequence<value> operands{x, updates};
   for (value v : indices) operands.push_back(v);
   builder* b = adopt_all(operands);
   attribute_list l;

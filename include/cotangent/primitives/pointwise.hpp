@@ -21,7 +21,8 @@ constexpr value batched_operand(value v, bool batched, extent size) {
 constexpr void infer_same_shape(call& c, int first = 0) {
   c.dims = c[first].dims();
   for (int k = first + 1; k < c.count; ++k) {
-    const shape& other = c[k].dims();
+    const shape other = c[k].dims();
+    if (other == c.dims) continue;
     bool equal = other.rank == c.dims.rank;
     for (int i = 0; equal && i < other.rank; ++i) equal = c.b->symbols.unify(c.dims[i], other[i]);
     if (!equal) return c.b->fail(message{} << c.op->name << ": shapes differ: " << c.dims << " and " << other);

@@ -76,7 +76,7 @@ struct reduce_prod_p : reduction {
     for (std::size_t k = levels.size(); k-- > 0;) {
       const level& l = levels[k];
       const value of_product = part(ct, 0, l.half);
-      std::vector<value> parts{of_product * l.high, of_product * l.low};
+      sequence<value> parts{of_product * l.high, of_product * l.low};
       if (l.rest) parts.push_back(part(ct, l.half, 1));
       ct = concatenate(parts, 1);
     }
@@ -89,7 +89,7 @@ struct reduce_prod_p : reduction {
     extent half = 0;
     bool rest = false;
   };
-  using tree = std::vector<level>;
+  using tree = sequence<level>;
 
   static constexpr extent rows(const call& c) {
     extent n = 1;

@@ -343,7 +343,7 @@ struct concatenate_p {
   }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value jvp(const call& c, const value* tangents) {
-    std::vector<value> t;
+    sequence<value> t;
     bool any = false;
     for (int k = 0; k < c.count; ++k) any = any || tangents[k];
     if (!any) return {};
@@ -357,7 +357,7 @@ struct concatenate_p {
     return slice(g, starts, c[k].dims(), filled(c.dims.rank, 1));
   }
   static constexpr value batch(const call& c, const bool* batched, extent size) {
-    std::vector<value> operands;
+    sequence<value> operands;
     for (int k = 0; k < c.count; ++k) operands.push_back(batched_operand(c[k], batched[k], size));
     const extent axis = c.attribute(0) + 1;
     call d = c;
@@ -379,9 +379,9 @@ constexpr value reverse(value x, const shape& axes) { return emit<reverse_p>({x}
 constexpr value pad(value x, value padding, const shape& low, const shape& high, const shape& interior) {
   return emit<pad_p>({x, padding}, attribute_list{}.push(low).push(high).push(interior));
 }
-constexpr value concatenate(const std::vector<value>& parts, int axis) {
+constexpr value concatenate(const sequence<value>& parts, int axis) {
   builder* b = parts[0].b;
-  std::vector<value> adopted;
+  sequence<value> adopted;
   for (value v : parts)
     if (v.b->level > b->level) b = v.b;
   for (value v : parts) adopted.push_back(b->adopt(v));

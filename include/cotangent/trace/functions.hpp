@@ -359,7 +359,7 @@ struct concatenate_function {
   int axis;
   bool stacked = false;
   template <class... V> constexpr value operator()(V... v) const {
-    std::vector<value> parts{v...};
+    sequence<value> parts{v...};
     dtype t = parts[0].type();
     for (value p : parts) t = promote(t, p.type());
     const value first = parts[0];
@@ -695,7 +695,7 @@ struct dynamic_slice_function {
   template <class... V> constexpr value operator()(value x, V... start) const {
     const value starts[] = {start...};
     addressing a;
-    std::vector<value> indices;
+    sequence<value> indices;
     if (sizes.rank != x.rank() || int(sizeof...(V)) != x.rank()) {
       x.b->fail(message{} << "dynamic_slice: " << int(sizeof...(V)) << " starts and sizes " << sizes << " for shape " << x.dims());
       return x;
@@ -715,7 +715,7 @@ struct dynamic_update_slice_function {
   template <class... V> constexpr value operator()(value x, value update, V... start) const {
     const value starts[] = {start...};
     addressing a;
-    std::vector<value> indices;
+    sequence<value> indices;
     update = convert(update, x.type());
     if (update.rank() != x.rank() || int(sizeof...(V)) != x.rank()) {
       x.b->fail(message{} << "dynamic_update_slice: " << int(sizeof...(V)) << " starts and an update of shape " << update.dims() << " for shape " << x.dims());
@@ -822,7 +822,7 @@ struct take_along_axis_function {
 /// count from the end; updates outside are dropped.
 template <class P> struct at_function {
   template <class... V> constexpr value operator()(value x, value update, V... index) const {
-    std::vector<value> indices{index_dtype(index)...};
+    sequence<value> indices{index_dtype(index)...};
     const int n = int(sizeof...(V));
     if (n > x.rank()) {
       x.b->fail(message{} << "at: " << n << " indices for rank " << x.rank() << " (" << x.dims() << ")");

@@ -39,7 +39,7 @@ template <traced V, class A> constexpr auto array_constant(const V& beside, cons
   using T = std::remove_cv_t<typename A::value_type>;
   constexpr shape dims = A::type_shape();
   static_assert(dims.is_static(), "an array used as a constant in a traced function must have static extents");
-  std::vector<std::uint64_t> bits;
+  sequence<std::uint64_t> bits;
   for (extent i = 0; i < a.size(); ++i) {
     if constexpr (std::is_floating_point_v<T>) bits.push_back(std::bit_cast<std::uint64_t>(double(a.data()[i])));
     else bits.push_back(std::uint64_t(std::int64_t(a.data()[i])));
@@ -454,13 +454,13 @@ template <traced X, class... I> struct indexed_update {
   std::tuple<I...> indices;
 
   /// x with the elements replaced; the last of several updates of one place stays.
-  template <class U> constexpr auto set(const U& update) const { return with<scatter_p>(update); }
+  template <class U> constexpr auto set(const U& update) const { return with<scatter_p>(update, std::index_sequence_for<I...>{}); }
   /// x with the update added; several updates of one place add up.
-  template <class U> constexpr auto add(const U& update) const { return with<scatter_add_p>(update); }
+  template <class U> constexpr auto add(const U& update) const { return with<scatter_add_p>(update, std::index_sequence_for<I...>{}); }
 
  private:
-  template <class P, class U> constexpr auto with(const U& update) const {
-    return std::apply([&](const auto&... i) { return cotangent::apply<at_function<P>{}>(x, as_var(x, update), i...); }, indices);
+  template <class P, class U, std::size_t... K> constexpr auto with(const U& update, std::index_sequence<K...>) const {
+    return apply<at_function<P>{}>(x, as_var(x, update), std::get<K>(indices)...);
   }
 };
 template <traced X, class... I> constexpr auto at(const X& x, const I&... i) {

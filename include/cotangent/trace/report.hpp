@@ -40,11 +40,11 @@ template <auto Produce, int K> constexpr auto line_of() {
   return line;
 }
 
-template <text... Lines> inline constexpr bool words = false;
+template <text... Lines> inline constexpr bool words = sizeof...(Lines) == 0;
 /// Shows the lines. A static_assert in a function, unlike one in a class, leaves its callers constant, so that one
 /// mistake gives one error.
 template <text... Lines> constexpr void report_lines() {
-  static_assert(sizeof...(Lines) == 0 || words<Lines...>, "cotangent: the function cannot be compiled; words<...> says why");
+  static_assert(words<Lines...>, "cotangent: the function cannot be compiled; words<...> says why");
 }
 template <auto Produce> using lines_of = std::make_integer_sequence<int, line_count(Produce())>;
 

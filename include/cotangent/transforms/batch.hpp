@@ -17,7 +17,7 @@ constexpr value move_axis(value v, int from, int to) {
 /// The graph that maps `g` over an axis of some inputs. Per input, the axis (of the batched array) or not_mapped; per
 /// output, where the batch axis goes, or not_mapped for one that must not depend on it. `size` is the extent of the
 /// axis if no input has it (else dyn). Inside, batch axes are at the front.
-constexpr graph batch_graph(const graph& g, const std::vector<int>& in_axes, const std::vector<int>& out_axes, extent size) {
+constexpr graph batch_graph(const graph& g, const sequence<int>& in_axes, const sequence<int>& out_axes, extent size) {
   builder b;
   replay r(g, b);
   // A symbol that names an axis of a mapped input names the axis behind the batch axis.
@@ -41,7 +41,7 @@ constexpr graph batch_graph(const graph& g, const std::vector<int>& in_axes, con
     }
   }
   bool flags[64] = {};
-  std::vector<value> no_operands;
+  sequence<value> no_operands;
   for (int n = 0; n < g.size() && !b.failed(); ++n) {
     if (g[n].is_input()) continue;
     bool any = false;

@@ -10,7 +10,7 @@ constexpr const graph& body_of(const call& c, int k) { return c.b->g.subgraphs[s
 
 /// The extents of output `o` of a body, in terms of the operands' extents.
 constexpr shape output_extents(const call& c, const graph& body, int o) {
-  std::vector<extent> symbols;
+  sequence<extent> symbols;
   const auto translate = [&](extent e) { return is_symbol(e) ? symbols[std::size_t(e - symbol_base)] : e; };
   for (const symbol& s : body.symbols)
     symbols.push_back(s.what == symbol::input ? c[int(s.a)].dims()[int(s.b)]
@@ -20,21 +20,21 @@ constexpr shape output_extents(const call& c, const graph& body, int o) {
   return dims;
 }
 
-constexpr std::vector<value> operands_of(const call& c) {
-  std::vector<value> v;
+constexpr sequence<value> operands_of(const call& c) {
+  sequence<value> v;
   for (int k = 0; k < c.count; ++k) v.push_back(c[k]);
   return v;
 }
 
 /// The result of a call whose bodies are mapped over the front axis of every operand and result.
 constexpr value batched_call(const call& c, const bool* batched, extent size) {
-  std::vector<value> operands;
+  sequence<value> operands;
   for (int k = 0; k < c.count; ++k) operands.push_back(batched_operand(c[k], batched[k], size));
-  std::vector<extent> attributes;
+  sequence<extent> attributes;
   for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attribute(k));
   for (extent k = 1; k <= attributes[0]; ++k) {
     const graph body = c.b->g.subgraphs[std::size_t(attributes[std::size_t(k)])];
-    std::vector<int> in, out;
+    sequence<int> in, out;
     in.assign(body.inputs.size(), 0);
     out.assign(body.outputs.size(), 0);
     attributes[std::size_t(k)] = c.b->add_subgraph(batch_graph(body, in, out, is_symbol(size) ? dyn : size));
@@ -62,7 +62,7 @@ struct custom_jvp_p {
   }
   static constexpr value jvp(const call& c, const value* t) {
     const graph rule = body_of(c, 1);
-    std::vector<value> inputs = operands_of(c);
+    sequence<value> inputs = operands_of(c);
     for (int k = 0; k < c.count; ++k) inputs.push_back(t[k] ? t[k] : zeros_like(c[k]));
     return inline_graph(*c.b, rule, inputs)[rule.outputs.size() / 2 + std::size_t(output(c))];
   }
@@ -73,14 +73,14 @@ struct custom_jvp_p {
     flag_list tangents;
     for (std::size_t i = 0; i < 2 * n; ++i) tangents.push_back(i >= n);
     const graph pulled = vjp_graph(rule, tangents, false);
-    std::vector<value> inputs = operands_of(c);
+    sequence<value> inputs = operands_of(c);
     for (std::size_t i = 0; i < n; ++i) inputs.push_back(zeros_like(inputs[i]));
     for (std::size_t o = 0; o < outputs; ++o) {
       if (o == outputs / 2 + std::size_t(output(c))) inputs.push_back(g);
       else {
         const int out = rule.outputs[o];
         call of_output = c;
-        std::vector<value> primal_and_tangent = inputs;
+        sequence<value> primal_and_tangent = inputs;
         of_output.operands = primal_and_tangent.data(), of_output.count = int(2 * n);
         inputs.push_back(constant(*c.b, rule[out].type, output_extents(of_output, rule, out), 0));
       }
@@ -110,7 +110,7 @@ struct custom_vjp_p {
   }
   static constexpr value vjp(const call& c, int k, value g) {
     const graph forward = body_of(c, 1), backward = body_of(c, 2);
-    std::vector<value> residuals = inline_graph(*c.b, forward, operands_of(c)), inputs;
+    sequence<value> residuals = inline_graph(*c.b, forward, operands_of(c)), inputs;
     for (std::size_t i = 1; i < residuals.size(); ++i) inputs.push_back(residuals[i]);
     inputs.push_back(g);
     return inline_graph(*c.b, backward, inputs)[std::size_t(k)];
@@ -119,9 +119,9 @@ struct custom_vjp_p {
 };
 
 /// Several values as one vector; one value as it is.
-constexpr value pack_values(const std::vector<value>& v) {
+constexpr value pack_values(const sequence<value>& v) {
   if (v.size() == 1) return v[0];
-  std::vector<value> parts;
+  sequence<value> parts;
   for (value x : v) {
     if (x.type() != v[0].type()) x.b->fail(message{} << "custom_vjp: the outputs have different dtypes, " << v[0].type() << " and " << x.type());
     parts.push_back(ravel_function{}(x));
@@ -129,9 +129,9 @@ constexpr value pack_values(const std::vector<value>& v) {
   return parts[0].b->failed() ? v[0] : concatenate(parts, 0);
 }
 /// The parts of a packed value, with these shapes.
-constexpr std::vector<value> unpack_value(value packed, const std::vector<shape>& shapes) {
+constexpr sequence<value> unpack_value(value packed, const sequence<shape>& shapes) {
   if (shapes.size() == 1) return {packed};
-  std::vector<value> r;
+  sequence<value> r;
   extent at = 0;
   for (const shape& s : shapes) {
     extent n = 1;
@@ -148,7 +148,7 @@ constexpr graph with_packed_outputs(const graph& g, std::size_t count) {
   replay r(g, b);
   copy_inputs(r);
   for (int n = 0; n < g.size(); ++n) r.copy(n);
-  std::vector<value> first;
+  sequence<value> first;
   for (std::size_t i = 0; i < count; ++i) first.push_back(r.map[std::size_t(g.outputs[i])]);
   b.g.outputs.push_back(pack_values(first).id);
   for (std::size_t i = count; i < g.outputs.size(); ++i) b.g.outputs.push_back(r.map[std::size_t(g.outputs[i])].id);
@@ -162,7 +162,7 @@ constexpr graph with_packed_inputs(const graph& g, std::size_t first) {
   builder b;
   replay r(g, b);
   b.take_symbols(g);
-  std::vector<shape> shapes;
+  sequence<shape> shapes;
   extent n = 0;
   for (std::size_t i = 0; i < g.inputs.size(); ++i) {
     const node& x = g[g.inputs[i]];
@@ -175,7 +175,7 @@ constexpr graph with_packed_inputs(const graph& g, std::size_t first) {
     n = b.symbols.combine(symbol::sum, n, size);
     shapes.push_back(x.dims);
   }
-  const std::vector<value> parts = unpack_value(b.input(g[g.inputs[first]].type, {n}), shapes);
+  const sequence<value> parts = unpack_value(b.input(g[g.inputs[first]].type, {n}), shapes);
   for (std::size_t i = first; i < g.inputs.size(); ++i) r.map[std::size_t(g.inputs[i])] = parts[i - first];
   for (int k = 0; k < g.size(); ++k) r.copy(k);
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
@@ -196,7 +196,7 @@ template <class F, class Rule> struct custom_forward : transform_base<custom_for
     copy_inputs(r);
     if (!f.error.empty()) b.fail(f.error);
     if (!rule.error.empty()) b.fail(rule.error);
-    std::vector<value> operands;
+    sequence<value> operands;
     for (int i : f.inputs) operands.push_back(r.map[std::size_t(i)]);
     extent attributes[] = {2, b.add_subgraph(f), b.add_subgraph(rule), 0};
     for (std::size_t o = 0; o < f.outputs.size(); ++o) {
@@ -227,8 +227,8 @@ template <class F, class Forward, class Backward> struct custom_backward : trans
     builder b;
     replay r(f, b);
     copy_inputs(r);
-    std::vector<value> operands;
-    std::vector<shape> shapes;
+    sequence<value> operands;
+    sequence<shape> shapes;
     for (int i : f.inputs) operands.push_back(r.map[std::size_t(i)]);
     for (int o : f.outputs) shapes.push_back(f[o].dims);
     const graph packed = with_packed_outputs(f, outputs);

@@ -21,7 +21,7 @@ template <class T> consteval bool has_traced_leaf() {
 /// A traced function: its graph, whose inputs are the leaves of the arguments and then the captured values.
 struct closure {
   graph body;
-  std::vector<value> captured;
+  sequence<value> captured;
 };
 
 /// New inputs of `b` for every leaf of a tree of vars.
@@ -40,7 +40,7 @@ template <class V> constexpr V input_tree(builder& b) {
 }
 
 /// The leaves of a tree as values of `b`; numbers become constants.
-template <class T> constexpr void append_leaves(builder& b, const T& tree, std::vector<value>& to) {
+template <class T> constexpr void append_leaves(builder& b, const T& tree, sequence<value>& to) {
   for_each_leaf(
       [&](const auto& leaf) {
         using leaf_type = std::remove_cvref_t<decltype(leaf)>;
@@ -72,14 +72,32 @@ template <class R, class... V> constexpr graph failed_graph(const message& why) 
   return g;
 }
 
+/// Says after `who` how the tree Given differs from the tree Wanted, or nothing.
+template <class Given, class Wanted> constexpr message difference(std::string_view who) {
+  message m;
+  if constexpr (!std::is_same_v<Given, Wanted>) {
+    sequence<message> given, wanted;
+    const auto list = []<class... Leaf>(types<Leaf...>, sequence<message>& to) { (to.push_back(message{} << Leaf::type << Leaf::type_shape()), ...); };
+    list(leaf_types<Given>{}, given), list(leaf_types<Wanted>{}, wanted);
+    if (given.size() != wanted.size()) return m << who << ": " << int(given.size()) << " arrays are given where " << int(wanted.size()) << " are needed";
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (given[i].view() != wanted[i].view()) return m << who << ": " << given[i].view() << " is given where " << wanted[i].view() << " is needed";
+    m << who << ": the arrays fit, but the structure of the tree differs";
+  }
+  return m;
+}
+
 /// Traces f on inputs of the types V (trees of vars).
-template <class... V, class F> constexpr closure trace_function(const F& f, int level = 0) {
+template <class... V, class F> constexpr closure trace_function(const F& f, nesting level = 0) {
   builder b;
-  b.level = level;
+  b.level = level.level, b.innermost = level.innermost ? level.innermost : &b.own_innermost;
+  const int outer = *b.innermost;
+  *b.innermost = b.level;
   std::tuple<V...> arguments{input_tree<V>(b)...};
-  std::vector<value> outputs;
+  sequence<value> outputs;
   const auto result = std::apply([&](const auto&... a) { return f(a...); }, arguments);
   append_leaves(b, result, outputs);
+  *b.innermost = outer;
   if (b.failed()) return {failed_graph<traced_tree<decltype(result)>, V...>(b.g.error), {}};
   for (value v : outputs) b.g.outputs.push_back(v.id);
   closure c;
@@ -88,14 +106,24 @@ template <class... V, class F> constexpr closure trace_function(const F& f, int 
   return c;
 }
 
+template <const auto& Frozen> struct error_of {
+  constexpr message operator()() const { return Frozen.error; }
+};
+
 template <class F, class... V> struct make_traced {
   constexpr graph operator()() const { return trace_function<V...>(F{}).body; }
 };
+template <class F, class... V> inline constexpr auto unchecked_trace = freeze<make_traced<F, V...>{}>();
+template <class F, class... V> constexpr auto checked_trace() {
+  using why = error_of<unchecked_trace<F, V...>>;
+  static_assert(report<why{}>(lines_of<why{}>{}));
+  return unchecked_trace<F, V...>;
+}
 /// The trace of a stateless function, made once per type, in its own constant evaluation.
-template <class F, class... V> inline constexpr auto traced_function = freeze<make_traced<F, V...>{}>();
+template <class F, class... V> inline constexpr auto traced_function = checked_trace<F, V...>();
 
 /// The trace of F for a transform: from the cache if it is stateless.
-template <class... V, class F> constexpr closure trace_for_transform(const F& f, int level) {
+template <class... V, class F> constexpr closure trace_for_transform(const F& f, nesting level) {
   if constexpr (stateless<F>) return {thaw(traced_function<F, V...>), {}};
   else return trace_function<V...>(f, level);
 }
@@ -108,12 +136,8 @@ template <class T, class... V> struct make_transformed {
 };
 template <class T, class... V> inline constexpr auto transformed_function = freeze<make_transformed<T, V...>{}>();
 
-template <const auto& Frozen> struct error_of {
-  constexpr message operator()() const { return Frozen.error; }
-};
-
 /// A tree of vars with these values at its leaves.
-template <class V> constexpr V tree_from(const std::vector<value>& leaves) {
+template <class V> constexpr V tree_from(const sequence<value>& leaves) {
   V tree{};
   std::size_t i = 0;
   for_each_leaf([&](auto& leaf) { leaf = std::remove_reference_t<decltype(leaf)>(leaves[i++]); }, tree);
@@ -160,15 +184,18 @@ template <class T> struct transform_base {
       static_assert(report<why{}>(lines_of<why{}>{}));
       c.body = thaw(transformed_function<T, traced_tree<A>...>);
     } else {
-      c = self.template transformed<traced_tree<A>...>(b ? b->level + 1 : 1000);
+      c = self.template transformed<traced_tree<A>...>(b && b->innermost ? nesting(*b->innermost + 1, b->innermost) : nesting(b ? b->level + 1 : 1000));
       for (value v : c.captured)
         if (b == nullptr || v.b->level > b->level) b = v.b;
+      if (b == nullptr) throw error("a function that captures variables was transformed and called with numbers, outside a trace; pass the variables as arguments");
     }
     if (!c.body.error.empty()) {
       b->fail(c.body.error);
-      return tree_from<result>(std::vector<value>(std::size_t(leaf_count<result>), b->dead()));
+      sequence<value> dead;
+      dead.assign(std::size_t(leaf_count<result>), b->dead());
+      return tree_from<result>(dead);
     }
-    std::vector<value> inputs;
+    sequence<value> inputs;
     (append_leaves(*b, arguments, inputs), ...);
     for (value v : c.captured) inputs.push_back(b->adopt(v));
     return tree_from<result>(inline_graph(*b, c.body, inputs));

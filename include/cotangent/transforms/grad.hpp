@@ -73,9 +73,9 @@ template <int I, int J, int... K, class... V> struct gradient_tree<wrt_tag<I, J,
 /// The outputs of a vjp graph in the order of the `wrt` list. (The graph has them in argument order.)
 template <class... V> constexpr void reorder_gradients(graph& g, std::size_t first, const shape& which) {
   const int counts[] = {leaf_count<V>...};
-  std::vector<int> sorted, result;
+  sequence<int> sorted, result;
   for (std::size_t i = 0; i < first; ++i) result.push_back(g.outputs[i]);
-  std::vector<int> start;
+  sequence<int> start;
   int at = int(first);
   for (int a = 0; a < int(sizeof...(V)); ++a) {
     start.push_back(at);
@@ -105,21 +105,21 @@ template <class F, class Wrt, bool WithValue, bool HasAux> struct gradient : tra
   };
   template <class... V> using result = typename result_of<V...>::type;
 
-  template <class... V> constexpr closure transformed(int level) const {
+  template <class... V> constexpr closure transformed(nesting level) const {
     constexpr std::string_view who = WithValue ? "value_and_grad" : "grad";
     if constexpr (HasAux)
       static_assert(requires { typename std::tuple_element_t<1, traced_result<F, V...>>; },
                     "grad with has_aux: the function must return a pair (value, aux)");
-    else
-      static_assert(leaf_count<traced_result<F, V...>> == 1, "grad: the function must return one scalar; with more outputs return (value, aux) and pass ct::has_aux");
     closure c = trace_for_transform<V...>(f, level);
+    if (!HasAux && leaf_count<traced_result<F, V...>> != 1 && c.body.error.empty())
+      c.body.error = message{} << who << ": the function must return one scalar, but it returns " << int(leaf_count<traced_result<F, V...>>) << " arrays; return (value, aux) and pass ct::has_aux";
     if (!check_grad<V...>(c.body, who, Wrt::list)) return c;
     const std::size_t outputs = c.body.outputs.size();
     c.body = vjp_graph(c.body, with_captured(leaves_of_arguments<V...>(Wrt::list), c.body.inputs.size()), true);
     if (!c.body.error.empty()) return c;
     reorder_gradients<V...>(c.body, outputs, Wrt::list);
     if constexpr (!WithValue) {  // drop the value, and put the gradient before aux
-      std::vector<int> order;
+      sequence<int> order;
       for (std::size_t i = outputs; i < c.body.outputs.size(); ++i) order.push_back(c.body.outputs[i]);
       for (std::size_t i = 1; i < outputs; ++i) order.push_back(c.body.outputs[i]);
       c.body.outputs = order;
@@ -150,12 +150,12 @@ template <class F> struct pushforward : transform_base<pushforward<F>> {
   template <class P> struct of;
   template <class... V> struct of<std::tuple<V...>> {
     using out = traced_result<F, V...>;
-    static constexpr closure trace(const F& f, int level) { return trace_for_transform<V...>(f, level); }
+    static constexpr closure trace(const F& f, nesting level) { return trace_for_transform<V...>(f, level); }
   };
   template <class P, class T> using result = std::tuple<typename of<P>::out, typename of<P>::out>;
-  template <class P, class T> constexpr closure transformed(int level) const {
-    static_assert(std::is_same_v<P, T>, "jvp: the tangents must have the structure, shapes and dtypes of the primals");
+  template <class P, class T> constexpr closure transformed(nesting level) const {
     closure c = of<P>::trace(f, level);
+    if (c.body.error.empty()) c.body.error = difference<T, P>("jvp: the tangents must have the structure, shapes and dtypes of the primals");
     if (!c.body.error.empty()) return c;
     flag_list active;
     for (int i = 0; i < leaf_count<P>; ++i) active.push_back(true);
@@ -166,7 +166,7 @@ template <class F> struct pushforward : transform_base<pushforward<F>> {
     const std::size_t captured = c.captured.size();
     c.body = jvp_graph(c.body, with_captured(active, c.body.inputs.size()));
     // Inputs came as primals, captured, tangents; callers give primals, tangents, captured.
-    std::vector<int> inputs;
+    sequence<int> inputs;
     const std::size_t n = std::size_t(leaf_count<P>);
     for (std::size_t i = 0; i < n; ++i) inputs.push_back(c.body.inputs[i]);
     for (std::size_t i = 0; i < n; ++i) inputs.push_back(c.body.inputs[n + captured + i]);
@@ -175,7 +175,7 @@ template <class F> struct pushforward : transform_base<pushforward<F>> {
     return c;
   }
   /// Puts the inputs into another order. Symbols name inputs by number, so they move too.
-  static constexpr void move_inputs(graph& g, const std::vector<int>& inputs) {
+  static constexpr void move_inputs(graph& g, const sequence<int>& inputs) {
     for (symbol& s : g.symbols) {
       if (s.what != symbol::input) continue;
       const int n = g.inputs[std::size_t(s.a)];
@@ -215,21 +215,21 @@ template <class F, bool WithValue> struct pullback_function : transform_base<pul
     using type = typename decltype(make())::type;
   };
   template <class P, class C> using result = typename result_of<P, C>::type;
-  template <class P, class C> constexpr closure transformed(int level) const {
-    static_assert(std::is_same_v<C, typename of<P>::out>, "vjp: the cotangent must have the structure, shapes and dtype of the output");
+  template <class P, class C> constexpr closure transformed(nesting level) const {
     closure c = of<P>::trace(f, level);
+    if (c.body.error.empty()) c.body.error = difference<C, typename of<P>::out>("vjp: the cotangent must have the structure, shapes and dtype of the output");
     if (!c.body.error.empty()) return c;
     flag_list active;
     for (int i = 0; i < leaf_count<P>; ++i) active.push_back(true);
     const std::size_t captured = c.captured.size(), n = std::size_t(leaf_count<P>), outputs = c.body.outputs.size();
     c.body = vjp_graph(c.body, with_captured(active, c.body.inputs.size()), false);
-    std::vector<int> inputs;
+    sequence<int> inputs;
     for (std::size_t i = 0; i < n; ++i) inputs.push_back(c.body.inputs[i]);
     for (std::size_t i = 0; i < outputs && c.body.error.empty(); ++i) inputs.push_back(c.body.inputs[n + captured + i]);
     for (std::size_t i = 0; i < captured; ++i) inputs.push_back(c.body.inputs[n + i]);
     if (c.body.error.empty()) pushforward<F>::move_inputs(c.body, inputs);
     if constexpr (!WithValue)
-      if (c.body.error.empty()) c.body.outputs.erase(c.body.outputs.begin(), c.body.outputs.begin() + std::ptrdiff_t(outputs));
+      if (c.body.error.empty()) c.body.outputs.drop_front(outputs);
     return c;
   }
 };
@@ -280,9 +280,9 @@ template <class F, class... P> struct transposed : transform_base<transposed<F, 
   constexpr transposed() = default;
   constexpr explicit transposed(const F& function) : f(function) {}
   template <class C> using result = std::tuple<P...>;
-  template <class C> constexpr closure transformed(int level) const {
-    static_assert(std::is_same_v<C, traced_result<F, P...>>, "linear_transpose: the cotangent must have the structure, shapes and dtype of the output");
+  template <class C> constexpr closure transformed(nesting level) const {
     closure c = trace_for_transform<P...>(f, level);
+    if (c.body.error.empty()) c.body.error = difference<C, traced_result<F, P...>>("linear_transpose: the cotangent must have the structure, shapes and dtype of the output");
     if (!c.captured.empty()) c.body.error = message{} << "linear_transpose: the function must not capture traced values";
     if (c.body.error.empty()) c.body = transpose_graph(c.body);
     return c;

@@ -48,7 +48,7 @@ template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jac
 
   template <class... V> using result = typename jacobian_tree<traced_result<F, V...>, typename gradient_tree<Wrt, V...>::type>::type;
 
-  template <class... V> constexpr closure transformed(int level) const {
+  template <class... V> constexpr closure transformed(nesting level) const {
     constexpr std::string_view who = Forward ? "jacfwd" : "jacrev";
     closure c = trace_for_transform<V...>(f, level);
     graph& g = c.body;
@@ -60,10 +60,10 @@ template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jac
     builder b;
     replay r(g, b);
     copy_inputs(r);
-    std::vector<value> inputs;
+    sequence<value> inputs;
     for (int i : g.inputs) inputs.push_back(r.map[std::size_t(i)]);
     const std::size_t outputs = g.outputs.size();
-    std::vector<std::vector<value>> blocks;  // per active input leaf, per output leaf
+    sequence<sequence<value>> blocks;  // per active input leaf, per output leaf
     if constexpr (Forward) {
       for (std::size_t i = 0; i < inputs.size(); ++i)
         if (active[i]) blocks.push_back(columns(b, g, inputs, i));
@@ -71,7 +71,7 @@ template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jac
       for (std::size_t i = 0; i < inputs.size(); ++i)
         if (active[i]) blocks.push_back({});
       for (std::size_t o = 0; o < outputs; ++o) {
-        const std::vector<value> rows = this->rows(b, g, inputs, active, o);
+        const sequence<value> rows = this->rows(b, g, inputs, active, o);
         for (std::size_t i = 0; i < rows.size(); ++i) blocks[i].push_back(rows[i]);
       }
     }
@@ -103,42 +103,42 @@ template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jac
   }
 
   /// The derivative of every output with respect to input leaf i: pushforwards of the unit arrays.
-  static constexpr std::vector<value> columns(builder& b, const graph& g, const std::vector<value>& inputs, std::size_t i) {
+  static constexpr sequence<value> columns(builder& b, const graph& g, const sequence<value>& inputs, std::size_t i) {
     flag_list only;
     for (std::size_t k = 0; k < inputs.size(); ++k) only.push_back(k == i);
     const shape in = inputs[i].dims();
-    std::vector<int> in_axes, out_axes;
+    sequence<int> in_axes, out_axes;
     for (std::size_t k = 0; k < inputs.size(); ++k) in_axes.push_back(not_mapped);
     in_axes.push_back(0);
     for (std::size_t o = 0; o < g.outputs.size(); ++o) out_axes.push_back(not_mapped);
     for (int o : g.outputs) out_axes.push_back(g[o].dims.rank);
-    std::vector<value> arguments = inputs;
+    sequence<value> arguments = inputs;
     arguments.push_back(standard_basis(b, inputs[i].type(), in));
     const shape basis = arguments.back().dims();
     const graph pushed = batch_graph(jvp_graph(g, only), in_axes, out_axes, is_symbol(basis[0]) ? dyn : basis[0]);
-    const std::vector<value> all = inline_graph(b, pushed, arguments);
-    std::vector<value> r;
+    const sequence<value> all = inline_graph(b, pushed, arguments);
+    sequence<value> r;
     for (std::size_t o = 0; o < g.outputs.size() && !b.failed(); ++o) r.push_back(reshape(all[g.outputs.size() + o], join(all[o].dims(), in)));
     return r;
   }
 
   /// The derivative of output o with respect to every active input leaf: pullbacks of the unit arrays.
-  static constexpr std::vector<value> rows(builder& b, const graph& g, const std::vector<value>& inputs, const flag_list& active, std::size_t o) {
+  static constexpr sequence<value> rows(builder& b, const graph& g, const sequence<value>& inputs, const flag_list& active, std::size_t o) {
     graph one = g;
     one.outputs.clear();
     one.outputs.push_back(g.outputs[o]);
-    std::vector<int> in_axes, out_axes{not_mapped};
+    sequence<int> in_axes, out_axes{not_mapped};
     for (std::size_t k = 0; k < inputs.size(); ++k) in_axes.push_back(not_mapped);
     in_axes.push_back(0);
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (active[k]) out_axes.push_back(0);
     const node& out = g[g.outputs[o]];
-    std::vector<value> arguments = inputs;
+    sequence<value> arguments = inputs;
     arguments.push_back(standard_basis(b, out.type, out.dims));
     const shape basis = arguments.back().dims();
     const graph pulled = batch_graph(vjp_graph(one, active, false), in_axes, out_axes, is_symbol(basis[0]) ? dyn : basis[0]);
-    const std::vector<value> all = inline_graph(b, pulled, arguments);
-    std::vector<value> r;
+    const sequence<value> all = inline_graph(b, pulled, arguments);
+    sequence<value> r;
     for (std::size_t k = 0, at = 1; k < inputs.size() && !b.failed(); ++k)
       if (active[k]) r.push_back(reshape(all[at++], join(out.dims, inputs[k].dims())));
     return r;

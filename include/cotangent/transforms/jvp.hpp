@@ -14,17 +14,16 @@ constexpr bool has_tangent(dtype d) { return is_floating(d) || is_complex(d); }
 constexpr graph jvp_graph(const graph& g, const flag_list& active) {
   builder b;
   replay r(g, b);
-  copy_inputs(r);
-  std::vector<value> tangent;
+  copy_graph(r);
+  sequence<value> tangent;
   tangent.assign(g.nodes.size(), value{});
   for (std::size_t i = 0; i < g.inputs.size(); ++i) {
     const int n = g.inputs[i];
     if (active[i]) tangent[std::size_t(n)] = b.input(g[n].type, g[n].dims);
   }
-  std::vector<value> operand_tangents;
+  sequence<value> operand_tangents;
   for (int n = 0; n < g.size() && !b.failed(); ++n) {
     if (g[n].is_input()) continue;
-    r.copy(n);
     operand_tangents.clear();
     bool any = false;
     for (int k = 0; k < g[n].operand_count; ++k) {

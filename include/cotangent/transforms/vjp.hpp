@@ -21,7 +21,7 @@ constexpr flag_list dependent_nodes(const graph& g, const flag_list& active) {
 
 /// Adds cotangents backwards through `r`, whose nodes are all mapped. On entry `cotangent` has those of the outputs,
 /// per node of the graph; on return those of every node that needs one. Null is zero.
-constexpr void pull_back(replay& r, const flag_list& dependent, std::vector<value>& cotangent) {
+constexpr void pull_back(replay& r, const flag_list& dependent, sequence<value>& cotangent) {
   const graph& g = r.from;
   for (int n = g.size(); n-- > 0 && !r.to.failed();) {
     const value ct = cotangent[std::size_t(n)];
@@ -42,7 +42,7 @@ constexpr void pull_back(replay& r, const flag_list& dependent, std::vector<valu
 }
 
 /// The cotangents of the inputs that `active` names, as outputs; zero where none arrived.
-constexpr void output_cotangents(replay& r, const flag_list& active, const std::vector<value>& cotangent) {
+constexpr void output_cotangents(replay& r, const flag_list& active, const sequence<value>& cotangent) {
   for (std::size_t i = 0; i < r.from.inputs.size(); ++i) {
     if (!active[i]) continue;
     const std::size_t n = std::size_t(r.from.inputs[i]);
@@ -56,9 +56,8 @@ constexpr void output_cotangents(replay& r, const flag_list& active, const std::
 constexpr graph vjp_graph(const graph& g, const flag_list& active, bool of_scalar) {
   builder b;
   replay r(g, b);
-  copy_inputs(r);
-  for (int n = 0; n < g.size(); ++n) r.copy(n);
-  std::vector<value> cotangent;
+  copy_graph(r);
+  sequence<value> cotangent;
   cotangent.assign(g.nodes.size(), value{});
   for (std::size_t i = 0; i < g.outputs.size(); ++i) {
     const std::size_t o = std::size_t(g.outputs[i]);
@@ -96,7 +95,7 @@ constexpr graph transpose_graph(const graph& g) {
     }
     if (!linear || (c.op->bilinear && count > 1)) b.fail(message{} << "linear_transpose: the function is not linear: " << c.op->name << " of its inputs");
   }
-  std::vector<value> cotangent;
+  sequence<value> cotangent;
   cotangent.assign(g.nodes.size(), value{});
   for (int o : g.outputs) {
     const value seed = b.input(g[o].type, g[o].dims);

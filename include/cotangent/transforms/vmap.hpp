@@ -24,10 +24,10 @@ template <class A> constexpr int axis_number(A a) {
   else return int(a);
 }
 /// Appends the axes of one argument's leaves.
-template <class A> constexpr void append_axes(A a, int leaves, std::vector<int>& to) {
+template <class A> constexpr void append_axes(A a, int leaves, sequence<int>& to) {
   for (int i = 0; i < leaves; ++i) to.push_back(axis_number(a));
 }
-template <auto... Axes> constexpr void append_axes(leaf_axes<Axes...>, int leaves, std::vector<int>& to) {
+template <auto... Axes> constexpr void append_axes(leaf_axes<Axes...>, int leaves, sequence<int>& to) {
   const int list[] = {axis_number(Axes)...};
   for (int i = 0; i < leaves; ++i) to.push_back(i < int(sizeof...(Axes)) ? list[i] : not_mapped);
 }
@@ -128,35 +128,35 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
   constexpr explicit mapped(const F& function) : f(function) {}
 
   /// Axes per leaf of the arguments V, as the user wrote them.
-  template <class... V> static constexpr std::vector<int> written_axes() {
-    std::vector<int> axes;
+  template <class... V> static constexpr sequence<int> written_axes() {
+    sequence<int> axes;
     if constexpr (sizeof...(In) == sizeof...(V)) (append_axes(In, leaf_count<V>, axes), ...);
     else if constexpr (sizeof...(In) == 1) append_axes(In..., (0 + ... + leaf_count<V>), axes);
     return axes;
   }
   /// The same, counted from the front.
-  template <class... V> static constexpr std::vector<int> input_axes() {
-    std::vector<int> axes = written_axes<V...>();
-    std::vector<int> ranks;
+  template <class... V> static constexpr sequence<int> input_axes() {
+    sequence<int> axes = written_axes<V...>();
+    sequence<int> ranks;
     (ranks_of<V>(ranks), ...);
     for (std::size_t i = 0; i < axes.size(); ++i)
       if (axes[i] != not_mapped && axes[i] < 0) axes[i] += ranks[i];
     return axes;
   }
-  template <class V> static constexpr void ranks_of(std::vector<int>& to) {
-    []<class... L>(types<L...>, std::vector<int>& list) { (list.push_back(L::rank()), ...); }(leaf_types<V>{}, to);
+  template <class V> static constexpr void ranks_of(sequence<int>& to) {
+    []<class... L>(types<L...>, sequence<int>& list) { (list.push_back(L::rank()), ...); }(leaf_types<V>{}, to);
   }
-  template <class V> static constexpr void shapes_of(std::vector<shape>& to) {
-    []<class... L>(types<L...>, std::vector<shape>& list) { (list.push_back(L::type_shape()), ...); }(leaf_types<V>{}, to);
+  template <class V> static constexpr void shapes_of(sequence<shape>& to) {
+    []<class... L>(types<L...>, sequence<shape>& list) { (list.push_back(L::type_shape()), ...); }(leaf_types<V>{}, to);
   }
   /// The extent of the mapped axis; dyn if only the run knows it. Says what is wrong, if something is.
   template <class... V> static constexpr extent mapped_extent(message* why = nullptr) {
-    const std::vector<int> axes = input_axes<V...>(), written = written_axes<V...>();
+    const sequence<int> axes = input_axes<V...>(), written = written_axes<V...>();
     if (sizeof...(In) != 1 && sizeof...(In) != sizeof...(V)) {
       if (why) *why = message{} << "vmap: in_axes has " << int(sizeof...(In)) << " entries for " << int(sizeof...(V)) << " arguments; give one entry, or one per argument";
       return dyn;
     }
-    std::vector<shape> shapes;
+    sequence<shape> shapes;
     (shapes_of<V>(shapes), ...);
     extent n = Size;
     bool any = Size != dyn;
@@ -184,13 +184,13 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
 
   template <class... V> struct axes_of {
     static constexpr int at(int leaf) {
-      const std::vector<int> axes = input_axes<V...>();
+      const sequence<int> axes = input_axes<V...>();
       return axes[std::size_t(leaf)];
     }
     static constexpr int out(int leaf) {
-      std::vector<int> axes;
+      sequence<int> axes;
       (append_axes(Out, 1, axes), ...);
-      return sizeof...(Out) == 1 ? axes[0] : axes[std::size_t(leaf)];
+      return sizeof...(Out) == 1 ? axes[0] : std::size_t(leaf) < axes.size() ? axes[std::size_t(leaf)] : not_mapped;
     }
   };
   template <class... V> static constexpr bool fits = why_wrong<V...>{}().empty();
@@ -204,19 +204,21 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
   };
   template <class... V> using result = typename std::conditional_t<fits<V...>, types_for<V...>, no_types>::type;
 
-  template <class... V> constexpr closure transformed(int level) const {
+  template <class... V> constexpr closure transformed(nesting level) const {
     if constexpr (!fits<V...>) return {failed_graph<var<float>, V...>(why_wrong<V...>{}()), {}};
     else return mapped_graph<V...>(level);
   }
 
  private:
-  template <class... V> constexpr closure mapped_graph(int level) const {
+  template <class... V> constexpr closure mapped_graph(nesting level) const {
     using types_here = types_for<V...>;
     using out = typename types_here::out;
-    static_assert(sizeof...(Out) == 1 || int(sizeof...(Out)) == leaf_count<out>, "vmap: out_axes must have one entry, or one per array that the function returns");
+    if (sizeof...(Out) != 1 && int(sizeof...(Out)) != leaf_count<out>)
+      return {failed_graph<typename types_here::type, V...>(message{} << "vmap: out_axes has " << int(sizeof...(Out)) << " entries for " << leaf_count<out>
+                                                                      << " results; give one entry, or one per array that the function returns"), {}};
     closure c = pushforward<F>::template of<typename types_here::arguments>::trace(f, level);
     if (!c.body.error.empty()) return c;
-    std::vector<int> in = input_axes<V...>(), outs, ranks;
+    sequence<int> in = input_axes<V...>(), outs, ranks;
     while (in.size() < c.body.inputs.size()) in.push_back(not_mapped);
     ranks_of<out>(ranks);
     for (int i = 0; i < int(ranks.size()); ++i) {

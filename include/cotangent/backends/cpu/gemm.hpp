@@ -73,8 +73,15 @@ constexpr gemm_blocks gemm_blocks::of(extent batch, extent m, extent n, extent k
 
 template <class T> inline constexpr bool has_eigen_product = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
+/// What is known of a product while compiling, so that only that product is instantiated.
+struct gemm_form {
+  enum order : unsigned char { unknown, rows, columns };  // which of an operand's strides is 1
+  order a = unknown, b = unknown;
+  bool matrices = false;  // no extent is 1: neither a vector nor an outer product
+};
+
 /// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j) for a block of the result, in one thread.
-template <class T>
+template <gemm_form Form, class T>
 void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c,
                 extent c_stride) {
   if constexpr (!has_eigen_product<T>) {
@@ -96,16 +103,19 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
     using outer = OuterStride<>;
     using inner = InnerStride<>;
     Map<rows, 0, outer> result(c, m, n, outer(c_stride));
-    const auto with_operands = [&](auto&& product) {
-      const bool a_is_rows = a_column == 1 || k == 1, b_is_rows = b_column == 1 || n == 1;
-      const Map<const rows, 0, outer> ar(a, m, k, outer(a_row)), br(b, k, n, outer(b_row));
-      const Map<const columns, 0, outer> ac(a, m, k, outer(a_column)), bc(b, k, n, outer(b_column));
-      if (a_is_rows && b_is_rows) product(ar, br);
-      else if (a_is_rows) product(ar, bc);
-      else if (b_is_rows) product(ac, br);
-      else product(ac, bc);
+    const auto product = [&](const auto& x, const auto& y) { result.noalias() = x * y; };
+    const auto with_b = [&](const auto& x) {
+      if (Form.b == gemm_form::rows || (Form.b == gemm_form::unknown && (b_column == 1 || n == 1)))
+        if constexpr (Form.b != gemm_form::columns) return product(x, Map<const rows, 0, outer>(b, k, n, outer(b_row)));
+      if constexpr (Form.b != gemm_form::rows) product(x, Map<const columns, 0, outer>(b, k, n, outer(b_column)));
     };
-    if (n == 1) {  // matrix times vector
+    const auto matrices = [&] {
+      if (Form.a == gemm_form::rows || (Form.a == gemm_form::unknown && (a_column == 1 || k == 1)))
+        if constexpr (Form.a != gemm_form::columns) return with_b(Map<const rows, 0, outer>(a, m, k, outer(a_row)));
+      if constexpr (Form.a != gemm_form::rows) with_b(Map<const columns, 0, outer>(a, m, k, outer(a_column)));
+    };
+    if constexpr (Form.matrices) matrices();
+    else if (n == 1) {  // matrix times vector
       const Map<const Matrix<T, Dynamic, 1>, 0, inner> x(b, k, inner(b_row));
       Map<Matrix<T, Dynamic, 1>, 0, inner> y(c, m, inner(c_stride));
       if (a_column == 1) y.noalias() = Map<const rows, 0, outer>(a, m, k, outer(a_row)) * x;
@@ -119,7 +129,7 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
       for (extent i = 0; i < m; ++i)
         for (extent j = 0; j < n; ++j) c[i * c_stride + j] = a[i * a_row] * b[j * b_column];
     } else {
-      with_operands([&](const auto& x, const auto& y) { result.noalias() = x * y; });
+      matrices();
     }
   }
 }
@@ -129,12 +139,12 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
 /// transposed matrix is read in place). An empty sum (k == 0) is 0. Integers wrap; bool is "or of ands".
 /// after(q, row0, row1) is called once for each block of finished, complete rows of product q while they are
 /// in cache, possibly from several threads at once for different rows.
-template <class T, class After = keep_rows>
+template <class T, gemm_form Form = gemm_form{}, class After = keep_rows>
 void gemm(extent batch, extent m, extent n, extent k, matrix_operand<T> a, matrix_operand<T> b, T* c, const After& after = {}) {
   if (batch <= 0 || m <= 0 || n <= 0) return;
   const auto block = [&](extent q, extent i, extent j, extent rows, extent columns) {
     T* to = c + q * m * n + i * n + j;
-    if (k > 0) return gemm_block(rows, columns, k, a.at(q, i, 0), a.row_stride, a.column_stride, b.at(q, 0, j), b.row_stride, b.column_stride, to, n);
+    if (k > 0) return gemm_block<Form>(rows, columns, k, a.at(q, i, 0), a.row_stride, a.column_stride, b.at(q, 0, j), b.row_stride, b.column_stride, to, n);
     for (extent r = 0; r < rows; ++r)
       for (extent s = 0; s < columns; ++s) to[r * n + s] = T(0);
   };

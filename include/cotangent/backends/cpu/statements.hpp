@@ -34,11 +34,15 @@ template <int N, int Bytes, int Floats, int Doubles, int Ints, int Longs, int Ma
 
 template <class Layout> inline constexpr int mask_bytes = Layout::shape.widest <= 4 ? 4 : 8;
 
-template <int N, int Bytes, count_by_type Counts>
-using registers = register_file<N, Bytes, Counts.floats, Counts.doubles, Counts.ints, Counts.longs, Counts.masks>;
-template <class Layout, int N> using fixed_registers = registers<N, mask_bytes<Layout>, Layout::shape.fixed>;
-template <class Layout, int N> using varying_registers = registers<N, mask_bytes<Layout>, Layout::shape.varying>;
-template <class Layout, int N> using sum_registers = registers<N, mask_bytes<Layout>, Layout::shape.sums>;
+template <class Layout, int N>
+using fixed_registers = register_file<N, mask_bytes<Layout>, Layout::shape.fixed.floats, Layout::shape.fixed.doubles, Layout::shape.fixed.ints,
+                                      Layout::shape.fixed.longs, Layout::shape.fixed.masks>;
+template <class Layout, int N>
+using varying_registers = register_file<N, mask_bytes<Layout>, Layout::shape.varying.floats, Layout::shape.varying.doubles, Layout::shape.varying.ints,
+                                        Layout::shape.varying.longs, Layout::shape.varying.masks>;
+template <class Layout, int N>
+using sum_registers = register_file<N, mask_bytes<Layout>, Layout::shape.sums.floats, Layout::shape.sums.doubles, Layout::shape.sums.ints,
+                                    Layout::shape.sums.longs, Layout::shape.sums.masks>;
 
 /// A kernel's arguments, copied out of memory that stores could alias, and the index along each merged dimension.
 template <class Layout> struct position {
@@ -184,9 +188,25 @@ COTANGENT_LANES template <class E, register_place To, class T, int Dim> COTANGEN
   else e.template set<To>(reg(T(e.lane)) + iota<T, E::lanes>());
 }
 
+/// A kernel so long that the compiler should see each lane program, and each access, once.
+template <class Layout> inline constexpr bool is_long_kernel = Layout::shape.varying.total() > 128;
+
+/// Op::lane as a function of its own: in a long kernel, where inlining every long lane program would cost minutes of
+/// compile time.
+COTANGENT_LANES template <class Op, class... V> COTANGENT_HD __attribute__((noinline)) auto call_lane(V... v) {
+  return Op::lane(v...);
+}
+/// Whether a lane program is long: its primitive counts ten operations or more.
+template <class Op> inline constexpr bool is_long_lane = false;
+template <class Op>
+  requires requires { Op::flops; }
+inline constexpr bool is_long_lane<Op> = Op::flops >= 10;
+
 COTANGENT_LANES template <class E, register_place To, class Op, class T, int... R, register_place... From>
 COTANGENT_INLINE void step(resolved<apply<Op, T, R...>, To, From...>, E& e) {
-  e.template set<To>(Op::lane(e.template get<From>()...));
+  if constexpr (is_long_lane<Op> && is_long_kernel<typename E::layout>)
+    e.template set<To>(call_lane<Op>(e.template get<From>()...));
+  else e.template set<To>(Op::lane(e.template get<From>()...));
 }
 
 COTANGENT_LANES template <class E, register_place To, class T, int B, int V, class A, int... R, extent... Stride, register_place Value, register_place... From>

@@ -1,0 +1,75 @@
+/// What a call costs: functions of two scalars and of two 3-vectors, and their gradients, against plain C++.
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <cotangent/cotangent.hpp>
+
+#include "harness.hpp"
+
+namespace {
+
+namespace ct = cotangent;
+
+constexpr auto scalars = [](auto x, auto y) { return x * y + ct::sin(x); };
+constexpr auto vectors = [](auto x, auto y) { return ct::sum(ct::sin(x) * y); };
+
+using vector = ct::array<float, 3>;
+using plain_vector = std::array<float, 3>;
+
+float scalars_by_hand(float x, float y) { return x * y + std::sin(x); }
+float scalars_gradient_by_hand(float x, float y) { return y + std::cos(x); }
+float vectors_by_hand(const plain_vector& x, const plain_vector& y) {
+  float sum = 0;
+  for (std::size_t i = 0; i < 3; ++i) sum += std::sin(x[i]) * y[i];
+  return sum;
+}
+plain_vector vectors_gradient_by_hand(const plain_vector& x, const plain_vector& y) {
+  plain_vector d;
+  for (std::size_t i = 0; i < 3; ++i) d[i] = std::cos(x[i]) * y[i];
+  return d;
+}
+
+/// f(x, y), where the compiler knows neither the operands nor who uses the result.
+template <class F, class X> auto opaque_call(const F& f, X x, X y) {
+  return [=]() mutable {
+    benchmark::DoNotOptimize(x);
+    benchmark::DoNotOptimize(y);
+    return f(x, y);
+  };
+}
+
+template <class R> float first(const R& r) {
+  if constexpr (std::is_arithmetic_v<R>) return r;
+  else if constexpr (requires { r.data(); }) return *r.data();
+  else return r[0];
+}
+
+/// JAX's rows are taken with two threads; a call this small uses one.
+template <class Ours, class Theirs, class X, class Y> void add(const std::string& name, Ours ours, Theirs theirs, const X (&x)[2], const Y (&y)[2]) {
+  if (std::abs(first(ours(x[0], x[1])) - first(theirs(y[0], y[1]))) > 1e-5f) {
+    std::fprintf(stderr, "call: %s: the two sides differ\n", name.c_str());
+    std::exit(1);
+  }
+  bench::compare("call", name, 2, "plain C++", [=, a = x[0], b = x[1], c = y[0], d = y[1]] {
+    return bench::sides{opaque_call(ours, a, b), opaque_call(theirs, c, d)};
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::init(argc, argv);
+  ct::set_num_threads(2);
+  const float scalar[] = {1.25f, 0.5f};
+  const vector u[] = {{0.1f, 0.2f, 0.3f}, {1, 2, 3}};
+  const plain_vector v[] = {{0.1f, 0.2f, 0.3f}, {1, 2, 3}};
+  add("two scalars", [](float x, float y) { return ct::jit(scalars)(x, y); }, scalars_by_hand, scalar, scalar);
+  add("two scalars, grad", [](float x, float y) { return ct::jit(ct::grad(scalars))(x, y); }, scalars_gradient_by_hand, scalar, scalar);
+  add("two 3-vectors", [](const vector& x, const vector& y) { return ct::jit(vectors)(x, y); }, vectors_by_hand, u, v);
+  add("two 3-vectors, grad", [](const vector& x, const vector& y) { return ct::jit(ct::grad(vectors))(x, y); }, vectors_gradient_by_hand, u, v);
+  return bench::run(argc, argv);
+}
