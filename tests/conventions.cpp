@@ -19,7 +19,7 @@ template <extent N> using list = ct::array<double, N>;
 
 TEST_CASE("derivatives of one argument at kinks and poles") {
   const auto [abs, sqrt, rsqrt, cbrt, log1p, asin, steps, square, zeroth, first, clip, clamp, half, trap, safe, expm1, erf_inv, rounded, acosh, atanh] = ct::jit([](auto zeros, auto ends) {
-    const auto z = zeros(ct::index_at<0>), one = ends(ct::index_at<1>), minus_one = ends(ct::index_at<2>);
+    const auto z = zeros(ct::index<0>), one = ends(ct::index<1>), minus_one = ends(ct::index<2>);
     return std::tuple(
         slope([](auto x) { return ct::abs(x); }, zeros), slope([](auto x) { return ct::sqrt(x); }, z), slope([](auto x) { return ct::rsqrt(x); }, z), slope([](auto x) { return ct::cbrt(x); }, z),
         slope([](auto x) { return ct::log1p(x); }, minus_one), slope([](auto x) { return ct::asin(x); }, ends),
@@ -86,7 +86,7 @@ TEST_CASE("derivatives of two arguments at ties, zeros and infinities") {
 
 TEST_CASE("reductions: ties share, zeros of a product are exact, NaN wins, the first maximum is the one") {
   const auto [ties, some, lost, one, two, nans, first, index, stopped, constant] = ct::jit([](auto x, auto n) {
-    const auto a = x(ct::index_at<0>), b = x(ct::index_at<1>), c = x(ct::index_at<2>), d = x(ct::index_at<3>);
+    const auto a = x(ct::index<0>), b = x(ct::index<1>), c = x(ct::index<2>), d = x(ct::index<3>);
     const auto largest = [](auto x) { return ct::max(x); };
     const auto product = [](auto x) { return ct::prod(x); };
     return std::tuple(ct::grad(largest)(a), ct::grad(largest)(b), ct::grad(largest)(n), ct::grad(product)(c), ct::grad(product)(d), ct::max(n) + ct::min(n),

@@ -9,7 +9,7 @@ namespace {
 using indices = ct::array<std::int32_t, 5>;
 
 constexpr auto reads = [](auto x, auto i, auto list) {  // [4,5], scalar, [5]
-  return std::tuple(ct::dynamic_slice<2, 3>(x, i, 1), ct::take<0>(x, list), ct::take<1>(x, list), ct::take<-1>(x, 2), x(i), x(ct::full_extent, i), x(i, i), x(list), x(ct::index_at<1>, list),
+  return std::tuple(ct::dynamic_slice<2, 3>(x, i, 1), ct::take<0>(x, list), ct::take<1>(x, list), ct::take<-1>(x, 2), x(i), x(ct::full_extent, i), x(i, i), x(list), x(ct::index<1>, list),
                     x(ct::range<1, 3>, i), ct::take_along_axis<0>(x, ct::reshape<1, 5>(list)), ct::take_along_axis<1>(x, ct::expand_dims<1>(ct::slice<ct::range<0, 4>>(list))));
 };
 constexpr auto writes = [](auto x, auto block, auto row, auto five, auto i, auto list) {  // [4,5] [2,2] [5] [5]

@@ -14,7 +14,7 @@ constexpr auto shapes = [](auto x) {  // [4,6]
 constexpr auto slices = [](auto x) {  // [5,9]
   return std::tuple(ct::slice<ct::range<1, 4>, ct::range<0, 9, 2>>(x), ct::slice<ct::range<4, 0, -2>>(x), ct::slice<ct::full_extent, ct::range<-3, -1>>(x),
                     ct::slice<ct::range<2, 2>>(x), ct::slice<ct::range<-100, 100>>(x), ct::slice<ct::range<8, -100, -3>, ct::range<100, -100, -4>>(x),
-                    ct::slice<ct::index_at<-1>>(x), ct::slice<ct::index_at<2>, ct::range<1, 8, 3>>(x), x(ct::index_at<1>, ct::full_extent), x(ct::full_extent, ct::index_at<-2>),
+                    ct::slice<ct::index<-1>>(x), ct::slice<ct::index<2>, ct::range<1, 8, 3>>(x), x(ct::index<1>, ct::full_extent), x(ct::full_extent, ct::index<-2>),
                     x(ct::range<0, 2>, ct::range<3, 5>));
 };
 constexpr auto joins = [](auto x, auto y) {  // [2,3] [2,4]
@@ -40,7 +40,7 @@ TEST_CASE("derivatives of slices, with steps, negative and empty ones") {
 
 TEST_CASE("slices follow NumPy's rules") {
   const auto r = ct::jit([](auto x) {
-    return std::tuple(ct::slice<ct::range<8, 0, -2>>(x), ct::slice<ct::range<-3, 100>>(x), ct::slice<ct::range<100, -100, -3>>(x), ct::slice<ct::range<5, 2>>(x), x(ct::index_at<-1>),
+    return std::tuple(ct::slice<ct::range<8, 0, -2>>(x), ct::slice<ct::range<-3, 100>>(x), ct::slice<ct::range<100, -100, -3>>(x), ct::slice<ct::range<5, 2>>(x), x(ct::index<-1>),
                       ct::roll<0, 3>(x), ct::repeat<2, 0>(ct::slice<ct::range<0, 2>>(x)), ct::tile<2>(ct::slice<ct::range<0, 2>>(x)));
   })(ct::arange<float, 10>());
   CHECK(std::get<0>(r) == ct::array<float, 4>{8, 6, 4, 2});

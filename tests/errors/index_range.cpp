@@ -2,6 +2,6 @@
 // expect: index_range\.cpp:5:
 #include "trace.hpp"
 constexpr auto f = [](auto x) {
-  return x(ct::index_at<5>);
+  return x(ct::index<5>);
 };
 bool r = trace<f, ct::var<float, 3, 4>>;

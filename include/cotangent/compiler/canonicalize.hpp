@@ -13,6 +13,17 @@ struct fma_p : pointwise {
   template <class V> static COTANGENT_INLINE V lane(V a, V b, V c) { return fma(a, b, c); }
 };
 
+/// The larger of c and x for a c that is not NaN: one instruction, and NaN where x is.
+struct max_with_number_p : pointwise {
+  static constexpr std::string_view name = "max_with_number";
+  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return select(c > x, c, x); }
+};
+/// The smaller of c and x for a c that is not NaN.
+struct min_with_number_p : pointwise {
+  static constexpr std::string_view name = "min_with_number";
+  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return select(c < x, c, x); }
+};
+
 /// Batched matrix product: the result is [batch, rows, columns]. Attributes: for lhs the axes of (batch, row,
 /// contracted), for rhs those of (batch, contracted, column); -1 if the operand has no such axis.
 struct gemm_p {
@@ -131,24 +142,29 @@ constexpr graph canonicalize(const graph& g) {
   b.simplifying = true;
   replay r(g, b);
   copy_inputs(r);
-  const auto product_of = [&](int n) { return g[n].op_id == primitive_of<mul_p>.id && uses[std::size_t(n)] == 1 && is_floating(g[n].type); };
+  const auto product_of = [&](int n) { return uses.items[n] == 1 && g.nodes.items[n].op_id == primitive_of<mul_p>.id && is_floating(g[n].type); };
   const auto factor = [&](int n, int k) { return r.map[std::size_t(g.operand(n, k))]; };
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].is_input()) continue;
     const call c = r.at(n);
-    value& v = r.map[std::size_t(n)];
-    if (g[n].op_id == primitive_of<dot_general_p>.id) v = sorted_dot(c);
-    else if (g[n].op_id == primitive_of<pad_p>.id) v = without_negative_pad(c);
-    else if (g[n].op_id == primitive_of<add_p>.id) {
+    value& v = r.map.items[n];
+    const std::uint64_t op = c.op->id;
+    if (op == primitive_of<dot_general_p>.id) v = sorted_dot(c);
+    else if (op == primitive_of<pad_p>.id) v = without_negative_pad(c);
+    else if (op == primitive_of<add_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
       if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), c[1]});
       else if (product_of(y)) v = emit<fma_p>({factor(y, 0), factor(y, 1), c[0]});
-    } else if (g[n].op_id == primitive_of<sub_p>.id) {
+    } else if (op == primitive_of<sub_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
       if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), -c[1]});
       else if (product_of(y)) v = emit<fma_p>({-factor(y, 0), factor(y, 1), c[0]});
+    } else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
+      const auto is_number = [](value x) { return is_constant(x) && constant_value(x) == constant_value(x); };
+      const int k = is_number(c[0]) ? 0 : is_number(c[1]) ? 1 : -1;
+      if (k >= 0) v = op == primitive_of<max_p>.id ? emit<max_with_number_p>({c[k], c[1 - k]}) : emit<min_with_number_p>({c[k], c[1 - k]});
     }
-    if (!v) v = b.emit(c);
+    if (!v.b) v = b.emit_inferred(c);
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
   return remove_dead(b.finish());

@@ -10,6 +10,12 @@
 
 namespace cotangent {
 
+constexpr bool has_symbol(const shape& s) {
+  for (extent e : s)
+    if (is_symbol(e)) return true;
+  return false;
+}
+
 /// One statement of a kernel to be; see compiler/kernel.hpp for what each does.
 struct statement {
   enum kind : unsigned char { load, constant, index, apply, store, reduce };
@@ -34,6 +40,7 @@ struct step {
   int statements = 0, statement_count = 0;
   int buffers = 0, buffer_count = 0;  // the buffers it touches (opaque: operands, then the result)
   int slots = 0, slot_count = 0;      // the extents that its slots name
+  bool overwrites = false;            // opaque: can write its result over its first operand
   bool after_rows = false;            // a kernel that runs on the finished rows of the gemm before it
 };
 
@@ -72,6 +79,9 @@ class scheduler {
     buffer_.assign(n, -1);
     stored_.assign(n, 0);
     copied_.assign(n, 0);
+    kinds_.assign(n, role::source);
+    for (std::size_t i = 0; i < n; ++i)
+      if (g.nodes.items[i].op_id != 0) kinds_.items[i] = g.nodes.items[i].op->kind;
   }
 
   constexpr schedule run() {
@@ -82,7 +92,6 @@ class scheduler {
     make_buffers();
     for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
     find_lifetimes();
-    for (int o : g_.outputs) (void)o;
     out_.output_buffers = output_buffers_;
     return out_;
   }
@@ -117,6 +126,7 @@ class scheduler {
   sequence<int> group_;      // per node: the group that computes (or finishes) it
   sequence<int> buffer_;
   flag_list stored_, copied_;   // must be in memory; a view that must be copied there
+  sequence<role> kinds_;        // per node
   sequence<group> groups_;
   sequence<write> writes_;
   sequence<shape> spaces_;
@@ -124,9 +134,9 @@ class scheduler {
   sequence<int> order_, position_;
   sequence<int> output_buffers_, output_node_;
 
-  constexpr const node& at(int n) const { return g_[n]; }
-  constexpr role kind(int n) const { return at(n).is_input() ? role::source : at(n).op->kind; }
-  constexpr bool is(int n, std::uint64_t id) const { return at(n).op_id == id; }
+  constexpr const node& at(int n) const { return g_.nodes.items[n]; }
+  constexpr role kind(int n) const { return kinds_.items[n]; }
+  constexpr bool is(int n, std::uint64_t id) const { return g_.nodes.items[n].op_id == id; }
   constexpr bool is_windowed(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id); }
   constexpr bool is_reshape(int n) const { return is(n, primitive_of<reshape_p>.id); }
   constexpr bool is_inline_source(int n) const { return is(n, primitive_of<constant_p>.id) || is(n, primitive_of<iota_p>.id); }
@@ -152,8 +162,22 @@ class scheduler {
 
   /// The node whose memory `n` reads through reshapes.
   constexpr int behind_reshapes(int n) const {
-    while (is_reshape(n) && !copied_[std::size_t(n)]) n = g_.operand(n, 0);
+    while (is_reshape(n) && !copied_.items[n]) n = g_.operand(n, 0);
     return n;
+  }
+
+  /// The node whose memory or register `n` is read from, through views and reshapes.
+  struct origin {
+    int node = -1;
+    bool direct = true;  // without any
+  };
+  constexpr origin origin_of(int n) const {
+    const int start = n;
+    if (kinds_.items[n] == role::view || is_reshape(n)) {
+      while (kinds_.items[n] == role::view && !copied_.items[n]) n = g_.operand(n, 0);
+      n = behind_reshapes(n);
+    }
+    return {n, n == start};
   }
 
   /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
@@ -185,8 +209,8 @@ class scheduler {
       if (at(n).is_input()) continue;
       const role k = kind(n);
       const bool whole = (k == role::opaque && !is_windowed(n)) || is_reshape(n);
-      for (int i = 0; i < at(n).operand_count; ++i)
-        if (whole || (k == role::gather && i == 0)) need_memory(g_.operand(n, i), whole);
+      if (!whole && k != role::gather) continue;
+      for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
     }
   }
   /// `contiguous_form`: the elements must be in row-major order of their own.
@@ -201,13 +225,12 @@ class scheduler {
 
   /// The first group in which a value over `space` may use node n at every point.
   constexpr int first_use(int n, const shape& space) {
-    const leaf l = resolve(n);
-    const int made = group_[std::size_t(behind_reshapes(l.node))];
+    const origin o = origin_of(n);
+    const int made = group_.items[o.node];
     if (made < 0) return 0;
-    const group& there = groups_[std::size_t(made)];
-    const bool same_point = l.direct && there.node < 0 && there.space == space && !is_reshape(l.node) &&
-                            (is_lane_node(l.node) || copied_[std::size_t(l.node)]) && !is_windowed(l.node);
-    return same_point ? made : made + 1;
+    const group& there = groups_.items[made];
+    const bool in_register = is_lane_node(o.node) || (copied_.items[o.node] && !is_windowed(o.node));
+    return o.direct && in_register && there.node < 0 && there.space == space ? made : made + 1;
   }
 
   constexpr int space_number(const shape& s) {
@@ -221,8 +244,12 @@ class scheduler {
 
   /// Puts a member into the earliest kernel over `space` from group `bound` on.
   constexpr int place(member m, const shape& space, int bound) {
+    if (bound < int(groups_.count) && groups_.items[bound].node < 0 && groups_.items[bound].space == space) {
+      groups_.items[bound].members.push_back(m);
+      return bound;
+    }
     const std::size_t s = std::size_t(space_number(space));
-    int found = bound < int(groups_.size()) && groups_[std::size_t(bound)].node < 0 && groups_[std::size_t(bound)].space == space ? bound : -1;
+    int found = -1;
     for (int i = first_of_space_[s]; found < 0 && i >= 0; i = groups_[std::size_t(i)].next_of_space)
       if (i >= bound) found = i;
     if (found < 0) {
@@ -301,7 +328,7 @@ class scheduler {
     return bound;
   }
   /// The first group after n is in memory.
-  constexpr int after(int n) { return group_[std::size_t(behind_reshapes(resolve(n).node))] + 1; }
+  constexpr int after(int n) { return group_[std::size_t(origin_of(n).node)] + 1; }
 
   /// A pad first fills its buffer, then stores the operand into its window.
   constexpr void place_pad(int n, const call& c) {
@@ -339,6 +366,8 @@ class scheduler {
   /// Moves a kernel that uses a gemm's result right behind the gemm where its other operands allow.
   constexpr void order_groups() {
     for (int i = 0; i < int(groups_.size()); ++i) order_.push_back(i);
+    renumber();
+    hoist_small_groups();
     for (std::size_t at_gemm = 0; at_gemm < order_.size(); ++at_gemm) {
       const int gemm = order_[at_gemm];
       if (groups_[std::size_t(gemm)].node < 0 || !is(groups_[std::size_t(gemm)].node, primitive_of<gemm_p>.id)) continue;
@@ -354,6 +383,20 @@ class scheduler {
     }
     renumber();
   }
+  /// Kernels over a handful of points (step sizes, corrections) run as early as they can, so that they hold nothing up.
+  constexpr void hoist_small_groups() {
+    for (std::size_t j = 1; j < order_.size(); ++j) {
+      const group& x = groups_[std::size_t(order_[j])];
+      if (x.node >= 0 || has_symbol(x.space) || x.space.size() > 16) continue;
+      bool uses = false;
+      const int last = last_needed(order_[j], -1, uses);
+      if (last + 1 >= int(j)) continue;
+      const int moved = order_[j];
+      for (std::size_t k = j; k > std::size_t(last + 1); --k) order_[k] = order_[k - 1];
+      order_[std::size_t(last + 1)] = moved;
+      renumber();
+    }
+  }
   constexpr void renumber() {
     position_.assign(groups_.size(), 0);
     for (std::size_t i = 0; i < order_.size(); ++i) position_[std::size_t(order_[i])] = int(i);
@@ -362,7 +405,7 @@ class scheduler {
   constexpr int last_needed(int candidate, int gemm, bool& uses) {
     int last = -1;
     const auto need = [&](int n) {
-      const int made = group_[std::size_t(behind_reshapes(resolve(n).node))];
+      const int made = group_.items[origin_of(n).node];
       if (made < 0 || made == candidate) return;
       uses = uses || made == gemm;
       if (position_[std::size_t(made)] > last) last = position_[std::size_t(made)];
@@ -379,13 +422,35 @@ class scheduler {
     return last;
   }
 
-  /// Marks values that a group other than their own reads, or that are read through a view.
+  /// How many operations it takes to compute n again from what is in memory; large if that is not worth it.
+  constexpr int cost_again(int n) const {
+    constexpr int too_much = 100, limit = 6;
+    if (kinds_.items[n] != role::pointwise || copied_.items[n] || at(n).op->flops > 2) return too_much;
+    int cost = 1;
+    for (int k = 0; k < at(n).operand_count && cost <= limit; ++k) {
+      const origin o = origin_of(g_.operand(n, k));
+      if (!o.direct || group_.items[o.node] < 0 || stored_.items[o.node] || kinds_.items[o.node] != role::pointwise) continue;
+      const int again = cost_again(o.node);
+      if (again <= limit) cost += again;
+    }
+    return cost <= limit ? cost : too_much;
+  }
+
+  /// Marks n as stored if group `by` must read it from memory: a group other than its own, or through a view. What is
+  /// cheap is computed again there, from operands that then must be stored.
+  constexpr void use(int n, int by) {
+    const origin o = origin_of(n);
+    const int made = group_.items[o.node];
+    if (made < 0 || (made == by && o.direct) || stored_.items[o.node]) return;
+    const group& user = groups_.items[by];
+    if (o.direct && user.node < 0 && user.space == at(o.node).dims && cost_again(o.node) < 100) {
+      for (int k = 0; k < at(o.node).operand_count; ++k) use(g_.operand(o.node, k), by);
+      return;
+    }
+    stored_.items[o.node] = 1;
+  }
+
   constexpr void mark_stored() {
-    const auto use = [&](int n, int by) {
-      const leaf l = resolve(n);
-      const int origin = behind_reshapes(l.node), made = group_[std::size_t(origin)];
-      if (made >= 0 && (made != by || !l.direct || l.node != origin)) stored_[std::size_t(origin)] = 1;
-    };
     for (int i = 0; i < int(groups_.size()); ++i) {
       const group& x = groups_[std::size_t(i)];
       for (const member& m : x.members) {
@@ -468,13 +533,17 @@ class scheduler {
 
   /// The register that holds node n at the current point.
   constexpr int fetch(int n) {
-    if (register_group_[std::size_t(n)] == current_) return register_[std::size_t(n)];
+    if (register_group_.items[n] == current_) return register_.items[n];
     const leaf l = resolve(n);
     const node& x = at(l.node);
     statement s;
     s.type = x.type;
     int r = -1;
-    if (is(l.node, primitive_of<constant_p>.id)) {
+    if (l.direct && kinds_.items[n] == role::pointwise && !copied_.items[n] && !stored_.items[n]) {  // cheap: again
+      s.what = statement::apply, s.node = n, s.op_id = x.op_id, s.register_count = x.operand_count;
+      for (int k = 0; k < x.operand_count; ++k) s.registers[k] = fetch(g_.operand(n, k));
+      r = add_statement(s);
+    } else if (is(l.node, primitive_of<constant_p>.id)) {
       s.what = statement::constant, s.bits = x.bits;
       r = add_statement(s);
     } else if (is(l.node, primitive_of<iota_p>.id)) {
@@ -514,6 +583,7 @@ class scheduler {
     step_.slots = int(out_.slots.size());
     step_.node = x.node;
     if (x.node >= 0) {
+      step_.overwrites = is(x.node, primitive_of<scatter_p>.id) || is(x.node, primitive_of<scatter_add_p>.id);
       for (int k = 0; k < at(x.node).operand_count; ++k)
         out_.step_buffers.push_back(buffer_[std::size_t(behind_reshapes(g_.operand(x.node, k)))]), ++step_.buffer_count;
       out_.step_buffers.push_back(buffer_[std::size_t(x.node)]), ++step_.buffer_count;

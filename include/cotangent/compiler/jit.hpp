@@ -73,14 +73,17 @@ template <class F, class... A> struct compiled_call {
   }
 
   template <class... X> static COTANGENT_INLINE result call(X&... arguments) {
-    state s;
-    const void* in[inputs > 0 ? inputs : 1];
-    bind(s, in, arguments...);
-    result r = make_tree<result>([&]<class Leaf, int O>(std::type_identity<Leaf>, std::integral_constant<int, O>) {
-      return make_output<O, Leaf>(s, arguments...);
-    });
-    run_into(s, in, r);
-    return r;
+    if constexpr (!the_program::valid) return result{};  // the error is reported; no other may follow
+    else {
+      state s;
+      const void* in[inputs > 0 ? inputs : 1];
+      bind(s, in, arguments...);
+      result r = make_tree<result>([&]<class Leaf, int O>(std::type_identity<Leaf>, std::integral_constant<int, O>) {
+        return make_output<O, Leaf>(s, arguments...);
+      });
+      run_into(s, in, r);
+      return r;
+    }
   }
 
   template <class R> static COTANGENT_INLINE void run_into(state& s, const void* const* in, R& r) {
@@ -149,6 +152,7 @@ template <class F> class jitted {
   template <class... A> COTANGENT_INLINE constexpr auto operator()(A&&... arguments) const {
     if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...)) return f_(arguments...);
     else {
+      if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
       static_assert(stateless<F>, "jit: the function captures variables; pass them as arguments");
       return compiled_call<F, A&&...>::call(arguments...);
     }
@@ -172,6 +176,7 @@ template <class F> constexpr auto jit(const F& f) { return jitted<F>(f); }
 
 template <class F, class... A> COTANGENT_INLINE auto run_compiled(const F&, A&&... arguments) {
   static_assert(stateless<F>, "the function captures variables, and is called outside a trace; pass them as arguments");
+  if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
   return compiled_call<F, A&&...>::call(arguments...);
 }
 

@@ -277,22 +277,23 @@ template <class Layout, class Reductions, class... Steps> struct program {};
 
 namespace facts {
 
-template <class Kernel> struct analysis;
-template <extent... Extents, class... S> struct analysis<kernel<space<Extents...>, S...>> {
-  static constexpr extent extents[max_rank + 1] = {Extents...};
-  static constexpr table<int(sizeof...(S))> value = [] {
-    recorder<int(sizeof...(S))> r;
-    const std::uint32_t all[] = {~0u, mergeable(S{}, extents)...};
-    std::uint32_t bits = (1u << sizeof...(Extents)) - 1;
-    for (std::uint32_t b : all) bits &= b;
-    r.t.shape.merges = bits;
-    r.dims = dims_of(space<Extents...>{}, bits);
-    const extent sizes[] = {Extents..., 1};
-    for (extent e : sizes) r.slot_used(e);
-    const int order[] = {0, r(S{})...};
-    (void)order;
-    return r.t;
-  }();
+/// (A function and no lambda: g++ substitutes a lambda's packs in quadratic time.)
+template <extent... Extents, class... S> constexpr table<int(sizeof...(S))> tabulate(kernel<space<Extents...>, S...>) {
+  constexpr extent extents[max_rank + 1] = {Extents...};
+  recorder<int(sizeof...(S))> r;
+  const std::uint32_t all[] = {~0u, mergeable(S{}, extents)...};
+  std::uint32_t bits = (1u << sizeof...(Extents)) - 1;
+  for (std::uint32_t b : all) bits &= b;
+  r.t.shape.merges = bits;
+  r.dims = dims_of(space<Extents...>{}, bits);
+  const extent sizes[] = {Extents..., 1};
+  for (extent e : sizes) r.slot_used(e);
+  const int order[] = {0, r(S{})...};
+  (void)order;
+  return r.t;
+}
+template <class Kernel> struct analysis {
+  static constexpr auto value = tabulate(Kernel{});
 };
 
 template <class A, int K, class S> struct resolve;

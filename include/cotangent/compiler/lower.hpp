@@ -63,13 +63,19 @@ template <const auto& Plan, const auto& Graph> struct lowering {
       }(std::make_index_sequence<std::size_t(Plan.statements[I].register_count)>{});
   }
 
-  template <int Step> static consteval auto lower_step() {
-    return []<std::size_t... D, std::size_t... I>(std::index_sequence<D...>, std::index_sequence<I...>) {
-      return type_is<kernel<space<Plan.steps[Step].space.dims[D]...>, typename decltype(lower<Plan.steps[Step].statements + int(I)>())::type...>>{};
-    }(std::make_index_sequence<std::size_t(Plan.steps[Step].space.rank)>{},
-      std::make_index_sequence<std::size_t(Plan.steps[Step].statement_count)>{});
-  }
-  template <int Step> using kernel_of = typename decltype(lower_step<Step>())::type;
+  template <int I> struct lowered_statement {
+    using type = typename decltype(lower<I>())::type;
+  };
+  // A class template and no lambda: g++ substitutes a lambda's packs in quadratic time.
+  template <int Step, class Dimensions, class Statements> struct lowered_step;
+  template <int Step, std::size_t... D, int... I>
+  struct lowered_step<Step, std::index_sequence<D...>, std::integer_sequence<int, I...>> {
+    using type = kernel<space<Plan.steps[Step].space.dims[D]...>, typename lowered_statement<Plan.steps[Step].statements + I>::type...>;
+  };
+  /// The kernel type of a step.
+  template <int Step>
+  using kernel_of = typename lowered_step<Step, std::make_index_sequence<std::size_t(Plan.steps[Step].space.rank)>,
+                                          std::make_integer_sequence<int, Plan.steps[Step].statement_count>>::type;
 };
 
 }  // namespace cotangent

@@ -11,11 +11,6 @@ inline constexpr extent arena_alignment = 64;
 constexpr extent buffer_bytes(const buffer& b) {
   return (b.dims.size() * size_of(b.type) + arena_alignment - 1) / arena_alignment * arena_alignment;
 }
-constexpr bool has_symbol(const shape& s) {
-  for (extent e : s)
-    if (is_symbol(e)) return true;
-  return false;
-}
 
 /// Whether step `at` reads buffer `b` only at the very elements that it writes to `to`, point by point.
 constexpr bool reads_in_place(const schedule& s, int at, int b, int to) {
@@ -36,19 +31,41 @@ constexpr bool reads_in_place(const schedule& s, int at, int b, int to) {
   return true;
 }
 
+constexpr bool touches(const schedule& s, int at, int b) {
+  const step& x = s.steps[std::size_t(at)];
+  for (int k = 0; k < x.buffer_count; ++k)
+    if (s.step_buffers[std::size_t(x.buffers + k)] == b) return true;
+  return false;
+}
+
 /// Lets outputs take the memory of donated inputs (flags per input) where no later step reads the input.
 constexpr void donate(schedule& s, const flag_list& donated) {
   for (std::size_t o = 0; o < s.buffers.size(); ++o) {
     buffer& out = s.buffers[o];
     if (out.where != buffer::output || out.first < 0) continue;
+    int written = out.first;
+    while (!touches(s, written, int(o))) ++written;
     for (std::size_t i = 0; i < s.buffers.size() && out.reuses < 0; ++i) {
       const buffer& in = s.buffers[i];
       if (in.where != buffer::input || !donated[std::size_t(in.number)] || in.type != out.type || !(in.dims == out.dims)) continue;
       bool taken = false;
       for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
-      if (!taken && (in.last < out.first || (in.last == out.first && reads_in_place(s, out.first, int(i), int(o))))) out.reuses = in.number;
+      // A kernel on the rows of a gemm runs while the gemm still reads.
+      if (s.steps[std::size_t(written)].after_rows) taken = taken || touches(s, written - 1, int(i));
+      if (!taken && (in.last < written || (in.last == written && reads_in_place(s, written, int(i), int(o))))) out.reuses = in.number;
     }
   }
+}
+
+/// Whether opaque step `at` may write its result `b` over its first operand: a scatter whose operand ends there.
+constexpr bool takes_operand(const schedule& s, int at, int b) {
+  const step& x = s.steps[std::size_t(at)];
+  if (!x.overwrites || s.step_buffers[std::size_t(x.buffers + x.buffer_count - 1)] != b) return false;
+  const int operand = s.step_buffers[std::size_t(x.buffers)];
+  for (int k = 1; k + 1 < x.buffer_count; ++k)
+    if (s.step_buffers[std::size_t(x.buffers + k)] == operand) return false;
+  const buffer& o = s.buffers[std::size_t(operand)];
+  return o.where == buffer::arena && o.last == at && o.dims == s.buffers[std::size_t(b)].dims && o.type == s.buffers[std::size_t(b)].type;
 }
 
 /// Gives every intermediate value an offset in the arena; values whose lifetimes overlap do not overlap. First fit,
@@ -72,6 +89,13 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
     for (buffer& b : s.buffers) {
       if (b.where != buffer::arena || b.first != int(at)) continue;
       const extent bytes = buffer_bytes(b);
+      if (takes_operand(s, int(at), int(&b - s.buffers.begin()))) {
+        const int operand = s.step_buffers[std::size_t(s.steps[at].buffers)];
+        b.offset = s.buffers[std::size_t(operand)].offset;
+        for (interval& x : placed)
+          if (x.offset == b.offset && x.last < b.last) x.last = b.last;
+        continue;
+      }
       extent offset = 0;
       std::size_t i = 0;
       for (; i < placed.size() && placed[i].offset < offset + bytes; ++i)
@@ -126,7 +150,8 @@ template <auto Make, auto Donated> constexpr auto make_plan() {
   const schedule s = make_schedule(g, Donated(), &symbols);
   plan<sizes> p;
   const auto copy = [](auto& to, const auto& from) {
-    for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
+    auto* items = to.data();
+    for (std::size_t i = 0; i < from.size(); ++i) items[i] = from.items[i];
   };
   copy(p.steps, s.steps), copy(p.statements, s.statements), copy(p.step_buffers, s.step_buffers), copy(p.slots, s.slots);
   copy(p.buffers, s.buffers), copy(p.symbols, symbols), copy(p.equalities, g.equalities), copy(p.output_buffers, s.output_buffers);

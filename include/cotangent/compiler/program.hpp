@@ -66,7 +66,9 @@ class scratch {
 
 template <class F, unsigned long Donated, class... V> struct program {
   static constexpr int leaves = (0 + ... + leaf_count<V>);
-  static constexpr bool valid = raise<error_of<simplified_function<F, V...>>{}>();
+  using why_not = error_of<simplified_function<F, V...>>;
+  static_assert(report<why_not{}>(lines_of<why_not{}>{}));
+  static constexpr bool valid = why_not{}().empty();
   static constexpr const auto& graph = canonical_function<F, V...>;
   static constexpr auto plan = make_plan<thaw_canonical<F, V...>{}, donated_leaves<Donated, leaves>{}>();
   using lowered = lowering<plan, graph>;
@@ -133,6 +135,18 @@ template <class F, unsigned long Donated, class... V> struct program {
     local_arguments<Step>(s, buffers, extents);
     cpu::run<typename lowered::template kernel_of<Step>>(buffers, extents);
   }
+
+  template <int Step> static consteval std::size_t name_kernel() {
+    if constexpr (plan.steps[Step].node >= 0) return 1;
+    else return sizeof(kernels::program_of<typename lowered::template kernel_of<Step>>);
+  }
+  /// Instantiates the kernel types. g++ takes several times as long when it meets them first in a function body whose
+  /// instantiation it has put off to the end of the file.
+  template <std::size_t... I> static consteval bool name_kernels(std::index_sequence<I...>) {
+    const std::size_t sizes[] = {1, name_kernel<int(I)>()...};
+    return sizes[0] == 1;
+  }
+  static constexpr bool named = name_kernels(std::make_index_sequence<std::size_t(steps)>{});
 
   template <int N, int K> static constexpr int operand_node() { return graph.operands[std::size_t(graph.nodes[N].operands + K)]; }
 

@@ -9,26 +9,28 @@ namespace cotangent {
 
 /// The graph without nodes that no output needs. Inputs stay. Linear.
 constexpr graph remove_dead(const graph& g) {
-  flag_list live;
-  live.assign(g.nodes.size(), false);
-  for (int o : g.outputs) live[std::size_t(o)] = true;
-  for (int n = g.size(); n-- > 0;)
-    if (live[std::size_t(n)])
-      for (int k = 0; k < g[n].operand_count; ++k) live[std::size_t(g.operand(n, k))] = true;
+  flag_list live(g.nodes.count, 0);
+  for (int o : g.outputs) live.items[o] = 1;
+  for (int n = g.size(); n-- > 0;) {
+    const node& x = g.nodes.items[n];
+    if (live.items[n])
+      for (int k = 0; k < x.operand_count; ++k) live.items[g.operands.items[x.operands + k]] = 1;
+  }
+  for (int i : g.inputs) live.items[i] = 1;
   graph r;
   r.symbols = g.symbols, r.equalities = g.equalities, r.subgraphs = g.subgraphs, r.error = g.error;
-  sequence<int> place;
-  place.assign(g.nodes.size(), -1);
-  for (int i : g.inputs) live[std::size_t(i)] = true;
+  r.nodes.reserve(g.nodes.count), r.operands.reserve(g.operands.count), r.attributes.reserve(g.attributes.count);
+  sequence<int> place(g.nodes.count, -1);
   for (int n = 0; n < g.size(); ++n) {
-    if (!live[std::size_t(n)]) continue;
-    node x = g[n];
-    const int operands = x.operands, attributes = x.attributes;
-    x.operands = int(r.operands.size()), x.attributes = int(r.attributes.size());
-    for (int k = 0; k < x.operand_count; ++k) r.operands.push_back(place[std::size_t(g.operands[std::size_t(operands + k)])]);
-    for (int k = 0; k < x.attribute_count; ++k) r.attributes.push_back(g.attributes[std::size_t(attributes + k)]);
-    place[std::size_t(n)] = r.size();
-    r.nodes.push_back(x);
+    if (!live.items[n]) continue;
+    node x = g.nodes.items[n];
+    const int* operands = g.operands.items + x.operands;
+    const extent* attributes = g.attributes.items + x.attributes;
+    x.operands = int(r.operands.count), x.attributes = int(r.attributes.count);
+    for (int k = 0; k < x.operand_count; ++k) r.operands.items[r.operands.count++] = place.items[operands[k]];
+    for (int k = 0; k < x.attribute_count; ++k) r.attributes.items[r.attributes.count++] = attributes[k];
+    place.items[n] = int(r.nodes.count);
+    r.nodes.items[r.nodes.count++] = x;
   }
   for (int i : g.inputs) r.inputs.push_back(place[std::size_t(i)]);
   for (int o : g.outputs) r.outputs.push_back(place[std::size_t(o)]);

@@ -9,81 +9,85 @@
 namespace cotangent {
 
 /// The part of std::vector's interface that passes over graphs need. Elements are default-constructible.
-template <class T> class sequence {
-  T* data_ = nullptr;
-  std::size_t size_ = 0, capacity_ = 0;
+template <class T> struct sequence {
+  T* items = nullptr;  // hot loops of passes read it: each call of operator[] counts as two steps
+  std::size_t count = 0, capacity = 0;
 
-  constexpr void grow(std::size_t n) {
-    T* bigger = new T[n]();
-    for (std::size_t i = 0; i < size_; ++i) bigger[i] = std::move(data_[i]);
-    delete[] data_;
-    data_ = bigger, capacity_ = n;
-  }
-
- public:
   constexpr sequence() = default;
   constexpr sequence(std::initializer_list<T> list) {
     if (list.size()) grow(list.size());
-    for (const T& x : list) data_[size_++] = x;
+    for (const T& x : list) items[count++] = x;
   }
   constexpr sequence(std::size_t n, const T& x) { assign(n, x); }
   constexpr sequence(const sequence& o) { *this = o; }
-  constexpr sequence(sequence&& o) noexcept : data_(o.data_), size_(o.size_), capacity_(o.capacity_) {
-    o.data_ = nullptr, o.size_ = o.capacity_ = 0;
+  constexpr sequence(sequence&& o) noexcept : items(o.items), count(o.count), capacity(o.capacity) {
+    o.items = nullptr, o.count = o.capacity = 0;
   }
   constexpr sequence& operator=(const sequence& o) {
     if (this == &o) return *this;
-    size_ = 0;
-    if (o.size_ > capacity_) grow(o.size_);
-    for (std::size_t i = 0; i < o.size_; ++i) data_[i] = o.data_[i];
-    size_ = o.size_;
+    count = 0;
+    if (o.count > capacity) grow(o.count);
+    for (std::size_t i = 0; i < o.count; ++i) items[i] = o.items[i];
+    count = o.count;
     return *this;
   }
   constexpr sequence& operator=(sequence&& o) noexcept {
     if (this == &o) return *this;
-    delete[] data_;
-    data_ = o.data_, size_ = o.size_, capacity_ = o.capacity_;
-    o.data_ = nullptr, o.size_ = o.capacity_ = 0;
+    delete[] items;
+    items = o.items, count = o.count, capacity = o.capacity;
+    o.items = nullptr, o.count = o.capacity = 0;
     return *this;
   }
-  constexpr ~sequence() { delete[] data_; }
+  constexpr ~sequence() { delete[] items; }
+
+  constexpr void grow(std::size_t n) {
+    T* bigger = new T[n]();
+    for (std::size_t i = 0; i < count; ++i) bigger[i] = std::move(items[i]);
+    delete[] items;
+    items = bigger, capacity = n;
+  }
+  /// Appends n elements and returns the first, to be written.
+  constexpr T* extend(std::size_t n) {
+    if (count + n > capacity) grow(count + n < 8 ? 16 : 3 * (count + n));
+    count += n;
+    return items + (count - n);
+  }
 
   constexpr void push_back(const T& x) {
-    if (size_ < capacity_) {
-      data_[size_++] = x;
+    if (count < capacity) {
+      items[count++] = x;
     } else {
       T kept = x;  // x may be an element
-      grow(size_ < 8 ? 16 : 3 * size_);
-      data_[size_++] = std::move(kept);
+      *extend(1) = std::move(kept);
     }
   }
-  constexpr void pop_back() { --size_; }
-  constexpr void clear() { size_ = 0; }
+  constexpr void pop_back() { --count; }
+  constexpr void clear() { count = 0; }
   constexpr void reserve(std::size_t n) {
-    if (n > capacity_) grow(n);
+    if (n > capacity) grow(n);
   }
   constexpr void assign(std::size_t n, const T& x) {
-    size_ = 0;
+    count = 0;
     reserve(n);
-    for (; size_ < n; ++size_) data_[size_] = x;
+    for (; count < n; ++count) items[count] = x;
   }
   /// Removes the first n elements.
   constexpr void drop_front(std::size_t n) {
-    for (std::size_t i = n; i < size_; ++i) data_[i - n] = std::move(data_[i]);
-    size_ -= n;
+    for (std::size_t i = n; i < count; ++i) items[i - n] = std::move(items[i]);
+    count -= n;
   }
 
-  constexpr std::size_t size() const { return size_; }
-  constexpr bool empty() const { return size_ == 0; }
-  constexpr T& operator[](std::size_t i) { return data_[i]; }
-  constexpr const T& operator[](std::size_t i) const { return data_[i]; }
-  constexpr T& back() { return data_[size_ - 1]; }
-  constexpr T* data() { return data_; }
-  constexpr const T* data() const { return data_; }
-  constexpr T* begin() { return data_; }
-  constexpr T* end() { return data_ + size_; }
-  constexpr const T* begin() const { return data_; }
-  constexpr const T* end() const { return data_ + size_; }
+  constexpr std::size_t size() const { return count; }
+  constexpr bool empty() const { return count == 0; }
+  constexpr T& operator[](std::size_t i) { return items[i]; }
+  constexpr const T& operator[](std::size_t i) const { return items[i]; }
+  constexpr T& back() { return items[count - 1]; }
+  constexpr T* data() { return items; }
+  constexpr const T* data() const { return items; }
+  constexpr T* begin() { return items; }
+  constexpr T* end() { return items + count; }
+  constexpr const T* begin() const { return items; }
+  constexpr const T* end() const { return items + count; }
 };
 
 }  // namespace cotangent

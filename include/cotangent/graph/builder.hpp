@@ -160,7 +160,7 @@ struct builder {
   constexpr void fail(const message& m) {
     if (g.error.empty()) g.error = m;
   }
-  constexpr bool failed() const { return !g.error.empty(); }
+  constexpr bool failed() const { return g.error.length > 0; }
 
   constexpr value input(dtype type, const shape& dims) {
     node n;
@@ -259,66 +259,63 @@ struct builder {
   sequence<int> table;
   int dead_node = -1;
 
-  static constexpr std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
-    h = (h ^ x) * 1099511628211ull;
+  static constexpr std::uint64_t prime = 1099511628211ull;
+  static constexpr std::uint64_t hash(const call& c) {
+    std::uint64_t h = (c.op->id ^ (c.bits + std::uint64_t(c.type))) * prime;
+    for (int i = 0; i < c.count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(c.operands[i].id)) * prime;
+    for (int i = 0; i < c.attribute_count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(c.attributes[i])) * prime;
     return h ^ (h >> 29);
   }
-  static constexpr std::uint64_t hash(const call& c) {
-    std::uint64_t h = mix(c.op->id, c.bits + std::uint64_t(c.type));
-    for (int i = 0; i < c.count; ++i) h = mix(h, std::uint64_t(c.operands[i].id));
-    for (int i = 0; i < c.attribute_count; ++i) h = mix(h, std::uint64_t(c.attributes[i]));
-    return h;
+  constexpr std::uint64_t hash(const node& x) const {
+    std::uint64_t h = (x.op_id ^ (x.bits + std::uint64_t(x.type))) * prime;
+    for (int i = 0; i < x.operand_count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(g.operands.items[x.operands + i])) * prime;
+    for (int i = 0; i < x.attribute_count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(g.attributes.items[x.attributes + i])) * prime;
+    return h ^ (h >> 29);
   }
-  constexpr std::uint64_t hash(int n) const {
-    const node& x = g[n];
-    std::uint64_t h = mix(x.op_id, x.bits + std::uint64_t(x.type));
-    for (int i = 0; i < x.operand_count; ++i) h = mix(h, std::uint64_t(g.operand(n, i)));
-    for (int i = 0; i < x.attribute_count; ++i) h = mix(h, std::uint64_t(g.attribute(n, i)));
-    return h;
-  }
-  constexpr bool same(int n, const call& c) const {
-    const node& x = g[n];
+  constexpr bool same(const node& x, const call& c) const {
     if (x.op_id != c.op->id || x.bits != c.bits || x.type != c.type || x.operand_count != c.count ||
         x.attribute_count != c.attribute_count)
       return false;
     for (int i = 0; i < c.count; ++i)
-      if (g.operand(n, i) != c.operands[i].id) return false;
+      if (g.operands.items[x.operands + i] != c.operands[i].id) return false;
     for (int i = 0; i < c.attribute_count; ++i)
-      if (g.attribute(n, i) != c.attributes[i]) return false;
+      if (g.attributes.items[x.attributes + i] != c.attributes[i]) return false;
     return true;
   }
 
   constexpr int append(const call& c) {
-    std::size_t mask = table.size() - 1, at = hash(c) & mask;
-    while (table[at] >= 0) {
-      if (same(table[at], c)) return table[at];
+    const std::size_t mask = table.count - 1;
+    std::size_t at = hash(c) & mask;
+    while (table.items[at] >= 0) {
+      if (same(g.nodes.items[table.items[at]], c)) return table.items[at];
       at = (at + 1) & mask;
     }
-    node n;
-    n.op = c.op, n.op_id = c.op->id, n.type = c.type, n.dims = c.dims, n.bits = c.bits;
-    n.operands = int(g.operands.size()), n.operand_count = c.count;
-    n.attributes = int(g.attributes.size()), n.attribute_count = c.attribute_count;
-    for (int i = 0; i < c.count; ++i) g.operands.push_back(c.operands[i].id);
-    for (int i = 0; i < c.attribute_count; ++i) g.attributes.push_back(c.attributes[i]);
-    g.nodes.push_back(n);
-    table[at] = g.size() - 1;
-    if (g.nodes.size() * 2 > table.size()) rehash(table.size() * 4);
-    return g.size() - 1;
+    const int id = int(g.nodes.count);
+    int* operands = g.operands.extend(std::size_t(c.count));
+    for (int i = 0; i < c.count; ++i) operands[i] = c.operands[i].id;
+    extent* attributes = g.attributes.extend(std::size_t(c.attribute_count));
+    for (int i = 0; i < c.attribute_count; ++i) attributes[i] = c.attributes[i];
+    g.nodes.push_back({c.op, c.op->id, c.type, c.dims, c.bits, int(g.operands.count) - c.count, c.count,
+                       int(g.attributes.count) - c.attribute_count, c.attribute_count});
+    table.items[at] = id;
+    if (g.nodes.count * 2 > table.count) rehash(table.count * 4);
+    return id;
   }
 
   constexpr void rehash(std::size_t size) {
     table.assign(size, -1);
-    const std::size_t mask = table.size() - 1;
+    const std::size_t mask = size - 1;
     for (int i = 0; i < g.size(); ++i) {
-      if (g[i].is_input()) continue;
-      std::size_t at = hash(i) & mask;
-      while (table[at] >= 0) at = (at + 1) & mask;
-      table[at] = i;
+      const node& x = g.nodes.items[i];
+      if (x.op_id == 0) continue;
+      std::size_t at = hash(x) & mask;
+      while (table.items[at] >= 0) at = (at + 1) & mask;
+      table.items[at] = i;
     }
   }
 };
 
-constexpr const node& value::get() const { return b->g.nodes[std::size_t(id)]; }
+constexpr const node& value::get() const { return b->g.nodes.items[id]; }
 
 /// Applies primitive P. Values of an outer trace are captured by the innermost one.
 template <class P, std::size_t N>

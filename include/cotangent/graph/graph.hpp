@@ -36,10 +36,10 @@ struct graph {
   sequence<graph> subgraphs;     // bodies of calls
   message error;                    // if not empty, what is wrong with the function
 
-  constexpr int operand(int n, int k) const { return operands[std::size_t(nodes[std::size_t(n)].operands + k)]; }
-  constexpr extent attribute(int n, int k) const { return attributes[std::size_t(nodes[std::size_t(n)].attributes + k)]; }
-  constexpr const node& operator[](int n) const { return nodes[std::size_t(n)]; }
-  constexpr int size() const { return int(nodes.size()); }
+  constexpr int operand(int n, int k) const { return operands.items[nodes.items[n].operands + k]; }
+  constexpr extent attribute(int n, int k) const { return attributes.items[nodes.items[n].attributes + k]; }
+  constexpr const node& operator[](int n) const { return nodes.items[n]; }
+  constexpr int size() const { return int(nodes.count); }
 };
 
 /// The sizes of a graph's lists, all subgraphs included.
@@ -73,13 +73,14 @@ template <graph_sizes S> struct frozen_graph {
     headers[at.graphs++] = {{0, g.nodes.size(), g.operands.size(), g.attributes.size(), g.inputs.size(), g.outputs.size(),
                              g.symbols.size(), g.equalities.size()},
                             g.subgraphs.size()};
-    for (const node& n : g.nodes) nodes[at.nodes++] = n;
-    for (int i : g.operands) operands[at.operands++] = i;
-    for (extent a : g.attributes) attributes[at.attributes++] = a;
-    for (int i : g.inputs) inputs[at.inputs++] = i;
-    for (int i : g.outputs) outputs[at.outputs++] = i;
-    for (symbol s : g.symbols) symbols[at.symbols++] = s;
-    for (equality e : g.equalities) equalities[at.equalities++] = e;
+    const auto copy = [](auto& to, const auto& from, std::size_t& at_) {
+      auto* target = to.data() + at_;
+      for (std::size_t i = 0; i < from.count; ++i) target[i] = from.items[i];
+      at_ += from.count;
+    };
+    copy(nodes, g.nodes, at.nodes), copy(operands, g.operands, at.operands), copy(attributes, g.attributes, at.attributes);
+    copy(inputs, g.inputs, at.inputs), copy(outputs, g.outputs, at.outputs);
+    copy(symbols, g.symbols, at.symbols), copy(equalities, g.equalities, at.equalities);
     for (const graph& s : g.subgraphs) append(s, at);
   }
 
@@ -87,8 +88,9 @@ template <graph_sizes S> struct frozen_graph {
     const header& h = headers[at.graphs++];
     graph g;
     const auto copy = [](auto& to, const auto& from, std::size_t& at_, std::size_t count) {
-      to.reserve(count);
-      for (std::size_t i = 0; i < count; ++i) to.push_back(from[at_ + i]);
+      auto* items = to.extend(count);
+      const auto* source = from.data() + at_;
+      for (std::size_t i = 0; i < count; ++i) items[i] = source[i];
       at_ += count;
     };
     copy(g.nodes, nodes, at.nodes, h.own.nodes);

@@ -21,14 +21,15 @@ struct replay {
 
   /// Node n as an application to the values that stand for its operands. The lists live until the next `at`.
   constexpr call at(int n) {
-    const node& x = from[n];
-    operands.clear();
-    for (int k = 0; k < x.operand_count; ++k) operands.push_back(map[std::size_t(from.operand(n, k))]);
+    const node& x = from.nodes.items[n];
+    const int* ids = from.operands.items + x.operands;
+    operands.count = 0;
+    value* mapped = operands.extend(std::size_t(x.operand_count));
+    for (int k = 0; k < x.operand_count; ++k) mapped[k] = map.items[ids[k]];
     call c;
-    c.b = &to, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims;
-    c.operands = operands.data(), c.count = x.operand_count;
-    c.attributes = from.attributes.data() + x.attributes, c.attribute_count = x.attribute_count;
-    if (!symbols.empty() || x.op->kind == role::call) {
+    c.b = &to, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims, c.operands = mapped, c.count = x.operand_count,
+    c.attributes = from.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
+    if (symbols.count > 0 || x.op->kind == role::call) {
       attributes.clear();
       for (int k = 0; k < x.attribute_count; ++k) attributes.push_back(translate(c.attributes[k]));
       if (x.op->kind == role::call)  // attribute 0 counts the bodies, whose numbers follow
@@ -41,10 +42,10 @@ struct replay {
 
   /// Emits node n in the builder, unless it is an input.
   constexpr void copy(int n) {
-    if (from[n].is_input()) return;
+    if (from.nodes.items[n].op_id == 0) return;
     const call c = at(n);
     // Where symbols mean the same, so do the extents: nothing is to be inferred again.
-    map[std::size_t(n)] = symbols.empty() ? to.emit_inferred(c) : to.emit(c);
+    map.items[n] = symbols.count == 0 ? to.emit_inferred(c) : to.emit(c);
   }
 
  private:

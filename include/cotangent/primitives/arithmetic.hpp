@@ -33,8 +33,7 @@ constexpr value operator/(value a, double x) { return div(a, full_like(a, x)); }
 
 /// f applied to constant operands, or null if one is not constant or the dtype has no exact double.
 template <class F> constexpr value fold(const call& c, F f) {
-  for (int k = 0; k < c.count; ++k)
-    if (!is_constant(c[k])) return {};
+  if (!is_constant(c.operands[0]) || (c.count > 1 && !is_constant(c.operands[1]))) return {};
   if (c.type != dtype::float32 && c.type != dtype::float64 && c.type != dtype::int32) return {};
   const double x = constant_value(c[0]), y = c.count > 1 ? constant_value(c[1]) : 0;
   return constant(*c.b, c.type, c.dims, f(x, y));
@@ -117,7 +116,7 @@ struct rem_p : differentiable<rem_p> {
 
 /// The share of operand x in the derivative of an extremum z of x and y: 1, 1/2 at a tie, 0.
 constexpr value tie_share(value x, value z, value y) {
-  return select(eq(x, z), full_like(z, 1), zeros_like(z)) / select(eq(y, z), full_like(z, 2), full_like(z, 1));
+  return select(eq(x, z), select(eq(y, z), full_like(z, 0.5), full_like(z, 1)), zeros_like(z));
 }
 
 /// The larger operand; NaN if one is NaN. The derivative splits evenly at ties.

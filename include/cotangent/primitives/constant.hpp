@@ -51,9 +51,10 @@ constexpr value constant(builder& b, dtype type, const shape& dims, double x) {
 constexpr value full_like(value v, double x) { return constant(*v.b, v.type(), v.dims(), x); }
 constexpr value zeros_like(value v) { return full_like(v, 0); }
 
-constexpr bool is_constant(value v) { return v.get().op_id == primitive_of<constant_p>.id; }
+constexpr bool is_constant(value v) { return v.b->g.nodes.items[v.id].op_id == primitive_of<constant_p>.id; }
 constexpr bool is_constant(value v, double x) {
-  return is_constant(v) && v.get().bits == constant_bits(v.type(), x);
+  const node& n = v.b->g.nodes.items[v.id];
+  return n.op_id == primitive_of<constant_p>.id && n.bits == constant_bits(n.type, x);
 }
 constexpr double constant_value(value v) { return constant_value(v.type(), v.get().bits); }
 

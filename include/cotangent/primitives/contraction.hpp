@@ -56,16 +56,26 @@ struct dot_general_p {
     const value other = c[1 - k];
     const shape free = left ? d.lhs_free(c[0].rank()) : d.rhs_free(c[1].rank());
     const shape other_free = left ? d.rhs_free(c[1].rank()) : d.lhs_free(c[0].rank());
-    // Contract the cotangent with the other operand over that operand's free axes: batch, own free, contracted (in
-    // the order of the other operand's axes) remain.
-    dot_dimensions e{axes_from(0, nb), other_batch, axes_from(left ? nb + free_l : nb, left ? free_r : free_l), other_free};
-    const value r = dot_general(g, other, e);
-    shape order;  // order[i]: which axis of the operand result axis i is
+    // Contract the cotangent with the other operand over that operand's free axes. The operand that stands first
+    // gives the first axes: for a product of matrices the result needs no transpose on either side.
+    const shape of_cotangent = axes_from(left ? nb + free_l : nb, left ? free_r : free_l);
+    value r;
+    shape order;  // order[i]: which axis of the operand axis i of r is
     for (extent i : batch) order.push_back(i);
-    for (extent i : free) order.push_back(i);
-    for (int axis = 0; axis < other.rank(); ++axis)
-      for (int i = 0; i < other_contracted.rank; ++i)
-        if (other_contracted[i] == axis) order.push_back(contracted[i]);
+    const auto append_contracted = [&] {
+      for (int axis = 0; axis < other.rank(); ++axis)
+        for (int i = 0; i < other_contracted.rank; ++i)
+          if (other_contracted[i] == axis) order.push_back(contracted[i]);
+    };
+    if (left) {
+      r = dot_general(g, other, {axes_from(0, nb), other_batch, of_cotangent, other_free});
+      for (extent i : free) order.push_back(i);
+      append_contracted();
+    } else {
+      r = dot_general(other, g, {other_batch, axes_from(0, nb), other_free, of_cotangent});
+      append_contracted();
+      for (extent i : free) order.push_back(i);
+    }
     shape inverse = filled(order.rank, 0);
     for (int i = 0; i < order.rank; ++i) inverse[int(order[i])] = i;
     return transpose(r, inverse);

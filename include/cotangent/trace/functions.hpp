@@ -74,6 +74,13 @@ constexpr void match(std::string_view who, value& a, value& b) {
 template <value (*Op)(value, value), class P> struct binary_function {
   constexpr value operator()(value a, value b) const {
     match(P::name, a, b);
+    if (a.type() == dtype::boolean && !a.b->failed()) {  // as NumPy: + is or, * is and; others count
+      if (primitive_of<P>.id == primitive_of<add_p>.id) return logical_or(a, b);
+      if (primitive_of<P>.id == primitive_of<mul_p>.id) return logical_and(a, b);
+      if (primitive_of<P>.id == primitive_of<sub_p>.id || primitive_of<P>.id == primitive_of<rem_p>.id || primitive_of<P>.id == primitive_of<div_p>.id ||
+          primitive_of<P>.id == primitive_of<max_p>.id || primitive_of<P>.id == primitive_of<min_p>.id)
+        a = convert(a, dtype::int32), b = convert(b, dtype::int32);
+    }
     return Op(a, b);
   }
 };

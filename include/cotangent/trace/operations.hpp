@@ -25,7 +25,7 @@ inline constexpr keepdims_tag keepdims{};
 struct full_extent_tag {};
 inline constexpr full_extent_tag full_extent{};
 template <extent I> struct index_tag {};
-template <extent I> inline constexpr index_tag<I> index_at{};
+template <extent I> inline constexpr index_tag<I> index{};
 template <extent First, extent Last, extent Step = 1> struct range_tag {};
 template <extent First, extent Last, extent Step = 1> inline constexpr range_tag<First, Last, Step> range{};
 template <extent... E> struct low {

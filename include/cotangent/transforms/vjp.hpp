@@ -23,20 +23,19 @@ constexpr flag_list dependent_nodes(const graph& g, const flag_list& active) {
 /// per node of the graph; on return those of every node that needs one. Null is zero.
 constexpr void pull_back(replay& r, const flag_list& dependent, sequence<value>& cotangent) {
   const graph& g = r.from;
-  for (int n = g.size(); n-- > 0 && !r.to.failed();) {
-    const value ct = cotangent[std::size_t(n)];
-    if (g[n].is_input() || !ct || !dependent[std::size_t(n)]) continue;
-    if (!g[n].op->has.vjp) {
-      r.to.fail(message{} << g[n].op->name << ": has no reverse-mode rule (vjp)");
-      break;
-    }
+  for (int n = g.size(); n-- > 0;) {
+    const value ct = cotangent.items[n];
+    if (!ct.b || !dependent.items[n] || g.nodes.items[n].op_id == 0) continue;
+    const node& x = g.nodes.items[n];
+    if (!x.op->has.vjp) r.to.fail(message{} << x.op->name << ": has no reverse-mode rule (vjp)");
+    if (r.to.failed()) return;
     call c = r.at(n);
-    c.result = r.map[std::size_t(n)];
-    for (int k = 0; k < g[n].operand_count; ++k) {
-      const std::size_t to = std::size_t(g.operand(n, k));
-      if (!dependent[to]) continue;
-      const value part = g[n].op->vjp(c, k, ct);
-      if (part) cotangent[to] = cotangent[to] ? add(cotangent[to], part) : part;
+    c.result = r.map.items[n];
+    for (int k = 0; k < x.operand_count; ++k) {
+      const int to = g.operands.items[x.operands + k];
+      if (!dependent.items[to]) continue;
+      const value part = x.op->vjp(c, k, ct);
+      if (part.b) cotangent.items[to] = cotangent.items[to].b ? add(cotangent.items[to], part) : part;
     }
   }
 }

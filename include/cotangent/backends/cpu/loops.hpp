@@ -32,7 +32,7 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   p.grouped = sums_groups_of_rows<Layout>(reductions);
   const int varying = Layout::shape.varying.total();
   p.has_fixed = Layout::shape.fixed.total() > 0;
-  p.unroll = !p.sums_lanes && !p.grouped ? 1 : varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
+  p.unroll = varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
   while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
   p.always_partial = is_long_kernel<Layout>;
   return p;

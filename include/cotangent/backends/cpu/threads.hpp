@@ -6,6 +6,7 @@
 
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <cotangent/core/extents.hpp>
 
@@ -39,7 +40,8 @@ inline void parallel_for(extent count, void (*body)(const void*, extent), const 
   const auto worker = [&](extent) {
     for (extent i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(context, i);
   };
-  tbb::parallel_for(extent(0), threads, worker, tbb::simple_partitioner{});
+  // Isolated: a thread that waits here must not start another task of the caller's, which could be the same program.
+  tbb::this_task_arena::isolate([&] { tbb::parallel_for(extent(0), threads, worker, tbb::simple_partitioner{}); });
 }
 
 /// The same for a function object. oneTBB's templates are instantiated once, whatever the bodies.
