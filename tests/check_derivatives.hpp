@@ -163,7 +163,7 @@ inline tensor instance(const tensor& x, int axis, extent k) {
 inline void check_batching(const graph& g, const tensors& inputs, numbers& random) {
   for (std::size_t alone = 0; alone <= inputs.size(); ++alone) {
     if (alone == 1 && inputs.size() == 1) break;
-    std::vector<int> in, out;
+    ct::sequence<int> in, out;
     tensors batched;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const bool mapped = alone == inputs.size() || alone == k;

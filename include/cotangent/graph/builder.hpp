@@ -15,6 +15,8 @@ struct value {
   builder* b = nullptr;
   int id = -1;
 
+  constexpr value() = default;
+  constexpr value(builder* builder, int node) : b(builder), id(node) {}  // no aggregate: nvcc would not convert a var to it
   constexpr explicit operator bool() const { return b != nullptr; }
   constexpr bool operator==(const value&) const = default;
   constexpr const node& get() const;
@@ -100,6 +102,10 @@ template <class T> struct type_is {
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wnon-template-friend"
 #endif
+#ifdef __CUDACC__
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1301
+#endif
 /// From a primitive's id back to its struct: lowering needs the type. Declared here, defined by `registration`.
 template <std::uint64_t Id> struct primitive_key {
   friend constexpr auto registered(primitive_key);
@@ -108,6 +114,9 @@ template <class P> struct registration {
   static constexpr std::uint64_t id = hash_of(P::name);
   friend constexpr auto registered(primitive_key<id>) { return type_is<P>{}; }
 };
+#ifdef __CUDACC__
+#pragma nv_diagnostic pop
+#endif
 #pragma GCC diagnostic pop
 
 template <class P> constexpr primitive table_of() {

@@ -46,14 +46,14 @@ struct reduce_sum_p : reduction {
     }
     return {};
   }
-  template <class T> static constexpr T identity() { return T(0); }
+  template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }
   template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a + b; }
 };
 
 /// The product. Its derivative multiplies halves together, level by level, and never divides: exact at zeros.
 struct reduce_prod_p : reduction {
   static constexpr std::string_view name = "reduce_prod";
-  template <class T> static constexpr T identity() { return T(1); }
+  template <class T> static COTANGENT_HD constexpr T identity() { return T(1); }
   template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a * b; }
 
   static constexpr value jvp(const call& c, const value* t) {
@@ -147,15 +147,17 @@ struct extremum : reduction {
 };
 struct reduce_max_p : extremum {
   static constexpr std::string_view name = "reduce_max";
-  template <class T> static constexpr T identity() {
-    return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  template <class T> static COTANGENT_HD constexpr T identity() {
+    constexpr T x = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return x;
   }
   template <class V> static COTANGENT_INLINE V combine(V a, V b) { return maximum(a, b); }
 };
 struct reduce_min_p : extremum {
   static constexpr std::string_view name = "reduce_min";
-  template <class T> static constexpr T identity() {
-    return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  template <class T> static COTANGENT_HD constexpr T identity() {
+    constexpr T x = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+    return x;
   }
   template <class V> static COTANGENT_INLINE V combine(V a, V b) { return minimum(a, b); }
 };
@@ -170,12 +172,12 @@ struct boolean_reduction : reduction {
 };
 struct reduce_and_p : boolean_reduction {
   static constexpr std::string_view name = "reduce_and";
-  template <class T> static constexpr T identity() { return true; }
+  template <class T> static COTANGENT_HD constexpr T identity() { return true; }
   template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a & b; }
 };
 struct reduce_or_p : boolean_reduction {
   static constexpr std::string_view name = "reduce_or";
-  template <class T> static constexpr T identity() { return false; }
+  template <class T> static COTANGENT_HD constexpr T identity() { return false; }
   template <class V> static COTANGENT_INLINE V combine(V a, V b) { return a | b; }
 };
 

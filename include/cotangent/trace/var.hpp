@@ -106,8 +106,10 @@ template <auto Fn, class... V> struct why_not {
 /// says why; the trace then fails too, so that nothing else is reported.
 template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
   constexpr signature s = signature_of<Fn, V...>;
-  builder* b = nullptr;
-  ((b = b == nullptr || operands.b->level > b->level ? operands.b : b), ...);
+  builder* const builders[] = {value(operands).b...};
+  builder* b = builders[0];
+  for (builder* other : builders)
+    if (other->level > b->level) b = other;
   if constexpr (!s.valid) {
     using why = why_not<Fn, V...>;
     static_assert(report<why{}>(lines_of<why{}>{}));
