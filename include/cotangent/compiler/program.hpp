@@ -100,7 +100,9 @@ template <class F, unsigned long Donated, class... V> struct program {
       s.symbols[i] = x.what == symbol::input ? inputs[x.a][int(x.b)] : evaluate(x.what, s.value(x.a), s.value(x.b));
     }
     for (const equality& e : plan.equalities)
-      if (s.value(e.a) != s.value(e.b))
+      if (s.value(e.a) != s.value(e.b) && is_symbol(e.a) && plan.symbols[std::size_t(e.a - symbol_base)].what == symbol::greater)
+        throw shape_error(describe(e.b) + ": the extent is " + std::to_string(s.value(e.b)) + " where at least " + std::to_string(s.value(e.a)) + " is needed");
+      else if (s.value(e.a) != s.value(e.b))
         throw shape_error("extents that must be equal differ: " + describe(e.a) + " is " + std::to_string(s.value(e.a)) + " and " +
                           describe(e.b) + " is " + std::to_string(s.value(e.b)));
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {

@@ -74,6 +74,11 @@ struct symbol_table {
     return add({k, a, b});
   }
 
+  /// Records that run-time extent a is at least n: that the greater of both is a.
+  constexpr void require_at_least(extent a, extent n) {
+    if (n > 0) equalities.push_back({add({symbol::greater, resolve(a), n}), resolve(a)});
+  }
+
   /// Whether a and b can be equal; if only the run can tell, the equality is recorded.
   constexpr bool unify(extent a, extent b) {
     a = resolve(a), b = resolve(b);

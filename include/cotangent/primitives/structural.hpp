@@ -194,7 +194,11 @@ struct slice_p : view_primitive {
     c.dims = part(c, 1);
     for (int i = 0; i < c.dims.rank; ++i) {
       const extent n = c[0].dims()[i], start = part(c, 0)[i], size = c.dims[i], stride = part(c, 2)[i];
-      if (is_symbol(n) || is_symbol(size) || is_symbol(start)) continue;
+      if (is_symbol(size) || is_symbol(start)) continue;
+      if (is_symbol(n) && start >= 0 && size >= 0 && stride > 0) {
+        c.b->symbols.require_at_least(n, size > 0 ? start + (size - 1) * stride + 1 : start);
+        continue;
+      }
       if (start < 0 || size < 0 || stride < 1 || (size > 0 && start + (size - 1) * stride >= n))
         return c.b->fail(message{} << "slice: " << size << " elements from " << start << ", " << stride
                                    << " apart, do not lie in axis " << i << " of " << c[0].dims());
