@@ -106,6 +106,7 @@ class scheduler {
   struct write {
     int source = -1, target = -1, output = -1;
     buffer_access window;
+    int group = -1;  // that stores it
   };
   struct group {
     int node = -1;  // opaque
@@ -268,7 +269,9 @@ class scheduler {
   constexpr int place_write(const write& w, const shape& space, int bound) {
     const int use = first_use(w.source, space);
     writes_.push_back(w);
-    return place({-1, int(writes_.size()) - 1}, space, bound > use ? bound : use);
+    const int made = place({-1, int(writes_.size()) - 1}, space, bound > use ? bound : use);
+    writes_.back().group = made;
+    return made;
   }
 
   constexpr void form_groups() {
@@ -338,6 +341,7 @@ class scheduler {
     writes_.push_back(fill);
     const int padding_ready = after(g_.operand(n, 1));
     const int filled_in = place({-1, int(writes_.size()) - 1}, dims, padding_ready);
+    writes_.back().group = filled_in;
     write w{g_.operand(n, 0), n, -1, {0, contiguous(dims)}};
     for (int i = 0; i < dims.rank; ++i) {
       w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, low[i], w.window.strides[i]));
@@ -405,10 +409,13 @@ class scheduler {
   constexpr int last_needed(int candidate, int gemm, bool& uses) {
     int last = -1;
     const auto need = [&](int n) {
-      const int made = group_.items[origin_of(n).node];
+      const int from = origin_of(n).node, made = group_.items[from];
       if (made < 0 || made == candidate) return;
       uses = uses || made == gemm;
       if (position_[std::size_t(made)] > last) last = position_[std::size_t(made)];
+      if (is_windowed(from))  // every part of it must have been stored
+        for (const write& w : writes_)
+          if (w.target == from && position_[std::size_t(w.group)] > last) last = position_[std::size_t(w.group)];
     };
     for (const member& m : groups_[std::size_t(candidate)].members) {
       if (m.write >= 0) {

@@ -152,8 +152,9 @@ template <class F> class jitted {
   template <class... A> COTANGENT_INLINE constexpr auto operator()(A&&... arguments) const {
     if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...)) return f_(arguments...);
     else {
-      if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
       static_assert(stateless<F>, "jit: the function captures variables; pass them as arguments");
+      if constexpr (stateless<F>)
+        if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
       return compiled_call<F, A&&...>::call(arguments...);
     }
   }

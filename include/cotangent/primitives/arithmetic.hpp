@@ -1,8 +1,9 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_ARITHMETIC)
+#define COTANGENT_PRIMITIVES_ARITHMETIC
 /// Arithmetic: neg add sub mul div rem max min abs sign pow integer_pow sqrt rsqrt cbrt floor ceil round.
 /// Derivatives follow jax/_src/lax/lax.py, conventions at ties and zeros included.
-
-#include <cotangent/primitives/logic.hpp>
 
 namespace cotangent {
 
@@ -255,3 +256,5 @@ constexpr value rsqrt(value x) { return emit<rsqrt_p>({x}); }
 constexpr value cbrt(value x) { return emit<cbrt_p>({x}); }
 
 }  // namespace cotangent
+
+#endif

@@ -1,7 +1,8 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_CONTRACTION)
+#define COTANGENT_PRIMITIVES_CONTRACTION
 /// dot_general: sums of products over contracted axes, with batch axes. Everything from dot to einsum is this.
-
-#include <cotangent/primitives/reductions.hpp>
 
 namespace cotangent {
 
@@ -106,3 +107,5 @@ constexpr value dot_general(value lhs, value rhs, const dot_dimensions& d) {
 }
 
 }  // namespace cotangent
+
+#endif

@@ -1,11 +1,12 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_INDEXING)
+#define COTANGENT_PRIMITIVES_INDEXING
 /// Reading and writing at computed places: gather, scatter, scatter_add.
 ///
 /// One form serves dynamic slices, take, take_along_axis and indexed updates. The index operands have the shape of
 /// the result (of the updates, for a scatter). Along axis a of the operand, the place for point i is
 /// i[dimension(a)] + index_(operand(a))[i]; either part may be absent.
-
-#include <cotangent/primitives/contraction.hpp>
 
 namespace cotangent {
 
@@ -222,3 +223,5 @@ constexpr value gather_p::vjp(const call& c, int k, value g) {
 }
 
 }  // namespace cotangent
+
+#endif

@@ -1,8 +1,9 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_LOGIC)
+#define COTANGENT_PRIMITIVES_LOGIC
 /// Comparisons, logic, selection and conversion: eq ne lt le gt ge and or xor not is_finite select clamp convert
 /// stop_gradient.
-
-#include <cotangent/primitives/pointwise.hpp>
 
 namespace cotangent {
 
@@ -184,3 +185,5 @@ struct stop_gradient_p : pointwise_constant {
 constexpr value stop_gradient(value x) { return emit<stop_gradient_p>({x}); }
 
 }  // namespace cotangent
+
+#endif

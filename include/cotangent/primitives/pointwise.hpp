@@ -1,8 +1,9 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_POINTWISE)
+#define COTANGENT_PRIMITIVES_POINTWISE
 /// What pointwise primitives share: equal shapes in and out, and one derivative that serves jvp and vjp,
 /// because a diagonal linear map is its own transpose.
-
-#include <cotangent/primitives/constant.hpp>
 
 namespace cotangent {
 
@@ -81,3 +82,5 @@ template <class P> struct floating : differentiable<P> {
 };
 
 }  // namespace cotangent
+
+#endif

@@ -1,9 +1,8 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_REDUCTIONS)
+#define COTANGENT_PRIMITIVES_REDUCTIONS
 /// Reductions along axes: reduce_sum prod max min and or, argmax argmin, and cumsum.
-
-#include <limits>
-
-#include <cotangent/primitives/structural.hpp>
 
 namespace cotangent {
 
@@ -234,3 +233,5 @@ constexpr value argmin(value x, int axis) { return emit<argmin_p>({x}, {axis}, d
 constexpr value cumsum(value x, int axis, bool reverse) { return emit<cumsum_p>({x}, {axis, reverse}); }
 
 }  // namespace cotangent
+
+#endif

@@ -1,7 +1,8 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_STRUCTURAL)
+#define COTANGENT_PRIMITIVES_STRUCTURAL
 /// Shape primitives: broadcast_in_dim reshape transpose slice reverse pad concatenate. All are linear.
-
-#include <cotangent/primitives/transcendental.hpp>
 
 namespace cotangent {
 
@@ -397,3 +398,5 @@ constexpr value concatenate(const sequence<value>& parts, int axis) {
 }
 
 }  // namespace cotangent
+
+#endif

@@ -1,8 +1,9 @@
-#pragma once
+#ifndef COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/primitives.hpp>
+#elif !defined(COTANGENT_PRIMITIVES_TRANSCENDENTAL)
+#define COTANGENT_PRIMITIVES_TRANSCENDENTAL
 /// Exponentials, logarithms, trigonometry and special functions, each with its derivative.
 /// Where jax/_src/lax uses the result instead of the operand, so do we: it decides what the backward pass keeps.
-
-#include <cotangent/primitives/arithmetic.hpp>
 
 namespace cotangent {
 
@@ -185,3 +186,5 @@ constexpr value lgamma(value x) { return emit<lgamma_p>({x}); }
 constexpr value digamma(value x) { return emit<digamma_p>({x}); }
 
 }  // namespace cotangent
+
+#endif

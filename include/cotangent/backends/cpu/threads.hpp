@@ -5,8 +5,22 @@
 #include <atomic>
 
 #include <tbb/info.h>
+// oneTBB's library is not instrumented for ThreadSanitizer, which then takes its hand-overs for races: under the
+// sanitizer plain threads run the tasks.
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define COTANGENT_THREAD_SANITIZER
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define COTANGENT_THREAD_SANITIZER
+#endif
+#ifdef COTANGENT_THREAD_SANITIZER
+#include <thread>
+#include <vector>
+#else
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#endif
 
 #include <cotangent/core/extents.hpp>
 
@@ -40,8 +54,15 @@ inline void parallel_for(extent count, void (*body)(const void*, extent), const 
   const auto worker = [&](extent) {
     for (extent i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(context, i);
   };
+#ifdef COTANGENT_THREAD_SANITIZER
+  std::vector<std::thread> others;
+  for (extent t = 1; t < threads; ++t) others.emplace_back(worker, t);
+  worker(0);
+  for (std::thread& t : others) t.join();
+#else
   // Isolated: a thread that waits here must not start another task of the caller's, which could be the same program.
   tbb::this_task_arena::isolate([&] { tbb::parallel_for(extent(0), threads, worker, tbb::simple_partitioner{}); });
+#endif
 }
 
 /// The same for a function object. oneTBB's templates are instantiated once, whatever the bodies.

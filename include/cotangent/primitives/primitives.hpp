@@ -1,0 +1,18 @@
+#pragma once
+/// All primitives. The rules of one family call functions of the others, so the families come in one order: whichever
+/// header is included, it includes this one, and this one includes them all.
+
+#include <limits>
+
+#include <cotangent/primitives/constant.hpp>
+
+#define COTANGENT_PRIMITIVES_IN_ORDER
+#include <cotangent/primitives/pointwise.hpp>
+#include <cotangent/primitives/logic.hpp>
+#include <cotangent/primitives/arithmetic.hpp>
+#include <cotangent/primitives/transcendental.hpp>
+#include <cotangent/primitives/structural.hpp>
+#include <cotangent/primitives/reductions.hpp>
+#include <cotangent/primitives/contraction.hpp>
+#include <cotangent/primitives/indexing.hpp>
+#undef COTANGENT_PRIMITIVES_IN_ORDER
