@@ -14,14 +14,14 @@ template <class T, extent... E> inline constexpr bool is_owning_leaf<array<T, E.
 template <class... A> constexpr unsigned long donated_mask() {
   unsigned long mask = 0;
   int leaf = 0;
-  const auto add = [&]<class... Leaf>(types<Leaf...>, bool donated) {
+  const auto add = [&]<class... Leaf>(types<Leaf...>, [[maybe_unused]] bool donated) {
     ((mask |= donated && is_owning_leaf<Leaf> && leaf < 64 ? 1ul << leaf : 0ul, ++leaf), ...);
   };
   (add(leaf_types<A>{}, is_donated<A>), ...);
   return mask;
 }
 
-/// The functions of a compiled program: its text forms and costs. See compiler/print.hpp and compiler/cost.hpp.
+/// What jit returns. Its text forms and costs are in compiler/report.hpp.
 template <class F> class jitted;
 
 /// One compiled call.

@@ -61,19 +61,4 @@ template <text Message> struct trace_error {
   static_assert(Message.view().empty(), "cotangent: the traced function is wrong; trace_error<...> above says why");
 };
 
-/// Makes the message that `Produce` returns the compile error, if there is one.
-template <auto Produce> constexpr bool raise() {
-  constexpr message m = Produce();
-  if constexpr (!m.empty()) {
-    constexpr auto t = [] {
-      constexpr message from = Produce();
-      text<std::size_t(from.length)> to;
-      for (int i = 0; i < from.length; ++i) to.characters[i] = from.characters[i];
-      return to;
-    }();
-    return sizeof(trace_error<t>) > 0;
-  }
-  return true;
-}
-
 }  // namespace cotangent
