@@ -40,7 +40,8 @@ TEST_CASE("known answers: numpy") {
   check("numpy.nancumsum", ct::jit([](auto x) { return ct::cumsum(ct::where(ct::is_nan(x), 0, x)); })(
                                ct::array<float, 2, 3>{{1, 2, nan}, {4, nan, 6}}));
   check("numpy.einsum_chain", ct::jit([](auto w, auto x, auto y, auto z) {
-          const auto wx = ct::einsum<"ij,jk->ik">(w, x), yz = ct::einsum<"kl,lm->km">(y, z);
+          const auto wx = ct::einsum<"ij,jk->ik">(w, x);
+          const auto yz = ct::einsum<"kl,lm->km">(y, z);
           return ct::einsum<"ik,km->im">(wx, yz);
         })(ct::array<int, 2, 2>{{5, 6}, {7, 8}}, ct::array<int, 2, 3>{{0, 1, 2}, {3, 4, 5}}, ct::array<int, 3, 2>{{-2, -1}, {0, 1}, {2, 3}},
            ct::array<int, 2, 3>{{2, 4, 6}, {3, 5, 7}}));

@@ -74,7 +74,8 @@ constexpr auto newton_sqrt = [](auto a) {
 };
 /// Implicit differentiation at the fixed point x = step(a, x): u = g + (dstep/dx)^T u, then (dstep/da)^T u.
 constexpr auto newton_backward = [](auto residuals, auto g) {
-  const auto [a, x] = residuals;
+  const auto a = std::get<0>(residuals);  // clang 19 cannot capture a structured binding in constant evaluation
+  const auto x = std::get<1>(residuals);
   const auto of_x = std::get<1>(ct::vjp([a](auto v) { return newton_step(a, v); }, x));
   const auto of_a = std::get<1>(ct::vjp([x](auto v) { return newton_step(v, x); }, a));
   auto u = g;

@@ -94,7 +94,10 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> flip_sign(
 
 /// The magnitude of x with the sign of y; signs of zeros and NaNs count.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> copysign(pack<T, N> x, pack<T, N> y) {
-  return bit_cast<T>(bit_cast<integer_like<T>>(abs(x)) | sign_of(y));
+  const pack<T, N> magnitude = abs(x);
+  // A selection and no "or" of bits: where the result is selected once more, clang 19 makes one vpternlog of it all and
+  // computes that wrongly.
+  return select(bit_cast<integer_like<T>>(y) < pack<integer_like<T>, N>(integer_like<T>(0)), -magnitude, magnitude);
 }
 
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mask<int(sizeof(T)), N> is_nan(pack<T, N> x) { return x != x; }
