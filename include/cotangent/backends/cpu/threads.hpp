@@ -7,12 +7,12 @@
 #include <tbb/info.h>
 // oneTBB's library is not instrumented for ThreadSanitizer, which then takes its hand-overs for races: under the
 // sanitizer plain threads run the tasks.
-#ifdef __has_feature
+#if defined(__SANITIZE_THREAD__)
+#define COTANGENT_THREAD_SANITIZER
+#elif defined(__clang__)
 #if __has_feature(thread_sanitizer)
 #define COTANGENT_THREAD_SANITIZER
 #endif
-#elif defined(__SANITIZE_THREAD__)
-#define COTANGENT_THREAD_SANITIZER
 #endif
 #ifdef COTANGENT_THREAD_SANITIZER
 #include <thread>
