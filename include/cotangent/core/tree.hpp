@@ -304,6 +304,14 @@ template <class T, std::size_t N, template <class, extent...> class Family> stru
 template <class T, template <class, extent...> class Family>
 using rebind_tree = typename rebind_impl<std::remove_cvref_t<T>, Family>::type;
 
+/// The number of the first leaf of each child, if the first child's is `First`; and one past the last leaf.
+template <int First, class... C> consteval std::array<int, sizeof...(C) + 1> leaf_starts() {
+  std::array<int, sizeof...(C) + 1> s{First};
+  [[maybe_unused]] std::size_t k = 0;
+  ((s[k + 1] = s[k] + leaf_count<C>, ++k), ...);
+  return s;
+}
+
 template <class T, int First, class... C, class F> constexpr T make_children(types<C...>, F&& f);
 
 /// A tree of type T whose leaf `I`, of type Leaf, is f(std::type_identity<Leaf>, std::integral_constant<int, I>).
@@ -313,12 +321,7 @@ template <class T, int First = 0, class F> constexpr T make_tree(F&& f) {
   else return make_children<T, First>(children_of<T>{}, f);
 }
 template <class T, int First, class... C, class F> constexpr T make_children(types<C...>, F&& f) {
-  constexpr auto starts = [] {
-    std::array<int, sizeof...(C) + 1> s{First};
-    int k = 0;
-    ((s[std::size_t(k) + 1] = s[std::size_t(k)] + leaf_count<C>, ++k), ...);
-    return s;
-  }();
+  [[maybe_unused]] constexpr auto starts = leaf_starts<First, C...>();
   return [&]<std::size_t... I>(std::index_sequence<I...>) { return T{make_tree<C, starts[I]>(f)...}; }(std::index_sequence_for<C...>{});
 }
 

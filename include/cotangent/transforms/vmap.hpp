@@ -63,12 +63,7 @@ template <class V, class Axes, int Leaf = 0> struct unbatched {
 };
 template <class... C, class Axes, int Leaf> struct unbatched<std::tuple<C...>, Axes, Leaf> {
   template <std::size_t... I> static auto make(std::index_sequence<I...>) {
-    [[maybe_unused]] constexpr auto starts = [] {
-      std::array<int, sizeof...(C) + 1> s{Leaf};
-      std::size_t k = 0;
-      ((s[k + 1] = s[k] + leaf_count<C>, ++k), ...);
-      return s;
-    }();
+    [[maybe_unused]] constexpr auto starts = leaf_starts<Leaf, C...>();
     return std::type_identity<std::tuple<typename unbatched<C, Axes, starts[I]>::type...>>{};
   }
   using type = typename decltype(make(std::index_sequence_for<C...>{}))::type;
@@ -97,12 +92,7 @@ template <class V, class Axes, extent Size, int Leaf = 0> struct batched {
 };
 template <class... C, class Axes, extent Size, int Leaf> struct batched<std::tuple<C...>, Axes, Size, Leaf> {
   template <std::size_t... I> static auto make(std::index_sequence<I...>) {
-    [[maybe_unused]] constexpr auto starts = [] {
-      std::array<int, sizeof...(C) + 1> s{Leaf};
-      std::size_t k = 0;
-      ((s[k + 1] = s[k] + leaf_count<C>, ++k), ...);
-      return s;
-    }();
+    [[maybe_unused]] constexpr auto starts = leaf_starts<Leaf, C...>();
     return std::type_identity<std::tuple<typename batched<C, Axes, Size, starts[I]>::type...>>{};
   }
   using type = typename decltype(make(std::index_sequence_for<C...>{}))::type;
