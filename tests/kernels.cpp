@@ -8,17 +8,17 @@
 #include <cotangent/backends/cpu/loops.hpp>
 
 #include "catch.hpp"
+#include "written_kernels.hpp"
 
 namespace kernel_tests {
 
 namespace ct = cotangent;
-namespace kernels = ct::kernels;
 using ct::access;
 using ct::extent;
 using ct::indexed;
-using ct::kernel;
 using ct::slot;
 using ct::space;
+using written::kernel;
 
 namespace {
 
@@ -52,12 +52,6 @@ struct value {
   double number = 0;  // exact for every type but int64, whose tests use small numbers
 };
 
-template <class S> struct result_of { using type = void; };
-template <class T, int B, class A, class... X> struct result_of<ct::kernels::load<T, B, A, X...>> { using type = T; };
-template <class T, unsigned long V> struct result_of<ct::kernels::constant<T, V>> { using type = T; };
-template <class T, int D> struct result_of<ct::kernels::index<T, D>> { using type = T; };
-template <class Op, class T, int... R> struct result_of<ct::kernels::apply<Op, T, R...>> { using type = T; };
-
 template <class T> using scalar_register = std::conditional_t<std::is_same_v<T, bool>, ct::mask<4, 1>, ct::pack<T, 1>>;
 
 template <class K> struct reference;
@@ -77,30 +71,30 @@ template <extent... E, class... S> struct reference<kernel<space<E...>, S...>> {
   }
   template <int R, extent Stride> extent offset(indexed<R, Stride>) const { return extent(registers[R].number) * at(Stride); }
   template <int R> auto operand() const {
-    using T = typename result_of<std::tuple_element_t<std::size_t(R), list>>::type;
+    using T = written::result_at<list, R>;
     return scalar_register<T>(T(registers[R].number));
   }
 
-  template <int K, class T, int B, class A, class... X> void step(ct::kernels::load<T, B, A, X...>) {
+  template <int K, class T, int B, class A, class... X> void step(written::load<T, B, A, X...>) {
     registers[K].number = double(static_cast<const T*>(buffers[B])[(offset(A{}) + ... + offset(X{}))]);
   }
-  template <int K, class T, unsigned long Bits> void step(ct::kernels::constant<T, Bits>) {
+  template <int K, class T, unsigned long Bits> void step(written::constant<T, Bits>) {
     T v;
     const unsigned long bits = Bits;
     std::memcpy(&v, &bits, sizeof v);
     registers[K].number = double(v);
   }
-  template <int K, class T, int D> void step(ct::kernels::index<T, D>) { registers[K].number = double(index[D]); }
-  template <int K, class Op, class T, int... R> void step(ct::kernels::apply<Op, T, R...>) { registers[K].number = double(Op::lane(operand<R>()...)[0]); }
-  template <int K, class T, int B, int R, class A, class... X> void step(ct::kernels::store<T, B, R, A, X...>) {
+  template <int K, class T, int D> void step(written::index<T, D>) { registers[K].number = double(index[D]); }
+  template <int K, class Op, class T, int... R> void step(written::apply<Op, T, R...>) { registers[K].number = double(Op::lane(operand<R>()...)[0]); }
+  template <int K, class T, int B, int R, class A, class... X> void step(written::store<T, B, R, A, X...>) {
     static_cast<T*>(buffers[B])[(offset(A{}) + ... + offset(X{}))] = T(registers[R].number);
   }
-  template <int K, class Op, class T, int B, int R, class A> void step(kernels::reduce<Op, T, B, R, A>) {
+  template <int K, class Op, class T, int B, int R, class A> void step(written::reduce<Op, T, B, R, A>) {
     T& to = static_cast<T*>(buffers[B])[offset(A{})];
     to = Op::combine(scalar_register<T>(to), operand<R>())[0];
   }
   template <class T> void start(T) {}
-  template <class Op, class T, int B, int R, class A> void start(kernels::reduce<Op, T, B, R, A>) {
+  template <class Op, class T, int B, int R, class A> void start(written::reduce<Op, T, B, R, A>) {
     const extent sizes[] = {at(E)..., 1};
     each(A{}, sizes, [&] { static_cast<T*>(buffers[B])[offset(A{})] = Op::template identity<T>(); });
   }
@@ -163,7 +157,7 @@ template <class K> bool agrees(const memory& m, const std::vector<extent>& slots
   for (int threads : {1, 3}) {
     memory got = m;
     ct::set_num_threads(threads);
-    ct::cpu::run<K>(got.data(), slots.data());
+    ct::cpu::run<typename K::type>(got.data(), slots.data());
     for (std::size_t i = 0; i < got.bytes.size(); ++i)
       if (got.bytes[i] != expected.bytes[i]) {
         UNSCOPED_INFO("buffer " << i << ", " << threads << " threads");
@@ -177,19 +171,19 @@ template <class K> bool agrees(const memory& m, const std::vector<extent>& slots
 template <class K> bool reproducible(const memory& m, const std::vector<extent>& slots = {}) {
   memory first = m;
   ct::set_num_threads(1);
-  ct::cpu::run<K>(first.data(), slots.data());
+  ct::cpu::run<typename K::type>(first.data(), slots.data());
   for (int threads : {2, 3, 4}) {
     memory got = m;
     ct::set_num_threads(threads);
-    ct::cpu::run<K>(got.data(), slots.data());
+    ct::cpu::run<typename K::type>(got.data(), slots.data());
     if (got.bytes != first.bytes) return false;
   }
   return true;
 }
 
 template <class T, extent N>
-using line = kernel<space<N>, ct::kernels::load<T, 0, access<0, 1>>, ct::kernels::load<T, 1, access<0, 1>>, ct::kernels::apply<mul, T, 0, 1>, ct::kernels::apply<add, T, 2, 0>,
-                    ct::kernels::store<T, 2, 3, access<0, 1>>>;
+using line = kernel<space<N>, written::load<T, 0, access<0, 1>>, written::load<T, 1, access<0, 1>>, written::apply<mul, T, 0, 1>, written::apply<add, T, 2, 0>,
+                    written::store<T, 2, 3, access<0, 1>>>;
 
 template <class T, extent N> void check_line() {
   INFO("extent " << N << ", element size " << sizeof(T));
@@ -208,16 +202,16 @@ template <class T> void check_lines() {
 constexpr extent kept(int mask, int d, extent stride) { return mask >> d & 1 ? 0 : stride; }
 template <class T, class Op, int M, extent A, extent B, extent C> constexpr auto reduce_dims() {
   constexpr extent sc = 1, sb = M & 4 ? 1 : C, sa = sb * (M & 2 ? 1 : B);
-  return kernels::reduce<Op, T, M + 1, 1, access<0, kept(M, 0, sa), kept(M, 1, sb), kept(M, 2, sc)>>{};
+  return written::reduce<Op, T, M + 1, 1, access<0, kept(M, 0, sa), kept(M, 1, sb), kept(M, 2, sc)>>{};
 }
 template <class T, class Op, extent A, extent B, extent C>
 using every_reduction =
-    kernel<space<A, B, C>, ct::kernels::load<T, 0, access<0, B * C, C, 1>>, ct::kernels::apply<add, T, 0, 0>, ct::kernels::store<T, 1, 1, access<0, B * C, C, 1>>,
+    kernel<space<A, B, C>, written::load<T, 0, access<0, B * C, C, 1>>, written::apply<add, T, 0, 0>, written::store<T, 1, 1, access<0, B * C, C, 1>>,
            decltype(reduce_dims<T, Op, 1, A, B, C>()), decltype(reduce_dims<T, Op, 2, A, B, C>()), decltype(reduce_dims<T, Op, 3, A, B, C>()),
            decltype(reduce_dims<T, Op, 4, A, B, C>()), decltype(reduce_dims<T, Op, 5, A, B, C>()), decltype(reduce_dims<T, Op, 6, A, B, C>()),
            decltype(reduce_dims<T, Op, 7, A, B, C>())>;
 template <class T, class Op, int M, extent A, extent B, extent C>
-using one_reduction = kernel<space<A, B, C>, ct::kernels::load<T, 0, access<0, B * C, C, 1>>, ct::kernels::apply<add, T, 0, 0>, decltype(reduce_dims<T, Op, M, A, B, C>())>;
+using one_reduction = kernel<space<A, B, C>, written::load<T, 0, access<0, B * C, C, 1>>, written::apply<add, T, 0, 0>, decltype(reduce_dims<T, Op, M, A, B, C>())>;
 
 template <class T> memory reduction_memory(extent a, extent b, extent c, int lowest = -4, int greatest = 4) {
   memory m;
@@ -244,58 +238,58 @@ TEST_CASE("a kernel over a line matches a loop for every extent and type") {
 }
 
 TEST_CASE("bool arrays are masks in registers") {
-  using flags = kernel<space<slot(0)>, ct::kernels::load<bool, 0, access<0, 1>>, ct::kernels::load<bool, 1, access<0, 1>>, ct::kernels::apply<exclusive, bool, 0, 1>,
-                       ct::kernels::store<bool, 2, 2, access<0, 1>>, kernels::reduce<any_of, bool, 3, 2, access<0, 0>>>;
+  using flags = kernel<space<slot(0)>, written::load<bool, 0, access<0, 1>>, written::load<bool, 1, access<0, 1>>, written::apply<exclusive, bool, 0, 1>,
+                       written::store<bool, 2, 2, access<0, 1>>, written::reduce<any_of, bool, 3, 2, access<0, 0>>>;
   for (extent n : {0, 1, 5, 16, 100, 300000}) CHECK(agrees<flags>(memory().add<bool>(n).add<bool>(n).add<bool>(n).add<bool>(1), {n}));
 }
 
 TEST_CASE("types mix in one kernel") {
-  using mixed = kernel<space<slot(0)>, ct::kernels::load<float, 0, access<0, 1>>, ct::kernels::load<double, 1, access<0, 1>>, ct::kernels::load<std::int32_t, 2, access<0, 1>>,
-                       ct::kernels::apply<cast<double>, double, 0>, ct::kernels::apply<less, bool, 1, 3>, ct::kernels::apply<cast<float>, float, 2>,
-                       ct::kernels::apply<choose, float, 4, 0, 5>, ct::kernels::store<float, 3, 6, access<0, 1>>, ct::kernels::store<bool, 4, 4, access<0, 1>>,
-                       kernels::reduce<any_of, bool, 5, 4, access<0, 0>>, kernels::reduce<sum, float, 6, 6, access<0, 0>>,
-                       kernels::reduce<greatest, double, 7, 3, access<0, 0>>, kernels::reduce<sum, std::int32_t, 8, 2, access<0, 0>>>;
+  using mixed = kernel<space<slot(0)>, written::load<float, 0, access<0, 1>>, written::load<double, 1, access<0, 1>>, written::load<std::int32_t, 2, access<0, 1>>,
+                       written::apply<cast<double>, double, 0>, written::apply<less, bool, 1, 3>, written::apply<cast<float>, float, 2>,
+                       written::apply<choose, float, 4, 0, 5>, written::store<float, 3, 6, access<0, 1>>, written::store<bool, 4, 4, access<0, 1>>,
+                       written::reduce<any_of, bool, 5, 4, access<0, 0>>, written::reduce<sum, float, 6, 6, access<0, 0>>,
+                       written::reduce<greatest, double, 7, 3, access<0, 0>>, written::reduce<sum, std::int32_t, 8, 2, access<0, 0>>>;
   for (extent n : {0, 1, 7, 8, 100, 200001})
     CHECK(agrees<mixed>(memory().add<float>(n).add<double>(n).add<std::int32_t>(n).add<float>(n).add<bool>(n).add<bool>(1).add<float>(1).add<double>(1).add<std::int32_t>(1), {n}));
 }
 
 TEST_CASE("constants and indices") {
-  using indices = kernel<space<3, 1, 50>, ct::kernels::index<std::int32_t, 0>, ct::kernels::index<std::int32_t, 2>, ct::kernels::index<std::int32_t, 1>,
-                         ct::kernels::constant<std::int32_t, 7>, ct::kernels::apply<mul, std::int32_t, 0, 3>, ct::kernels::apply<add, std::int32_t, 4, 1>,
-                         ct::kernels::apply<add, std::int32_t, 5, 2>, ct::kernels::store<std::int32_t, 0, 6, access<0, 50, 50, 1>>>;
+  using indices = kernel<space<3, 1, 50>, written::index<std::int32_t, 0>, written::index<std::int32_t, 2>, written::index<std::int32_t, 1>,
+                         written::constant<std::int32_t, 7>, written::apply<mul, std::int32_t, 0, 3>, written::apply<add, std::int32_t, 4, 1>,
+                         written::apply<add, std::int32_t, 5, 2>, written::store<std::int32_t, 0, 6, access<0, 50, 50, 1>>>;
   CHECK(agrees<indices>(memory().add<std::int32_t>(150)));
-  using half = kernel<space<20>, ct::kernels::load<float, 0, access<0, 1>>, ct::kernels::constant<float, 0x3f000000>, ct::kernels::apply<mul, float, 0, 1>,
-                      ct::kernels::store<float, 1, 2, access<0, 1>>>;
+  using half = kernel<space<20>, written::load<float, 0, access<0, 1>>, written::constant<float, 0x3f000000>, written::apply<mul, float, 0, 1>,
+                      written::store<float, 1, 2, access<0, 1>>>;
   CHECK(agrees<half>(memory().add<float>(20).add<float>(20)));
-  using fill = kernel<space<20>, ct::kernels::constant<bool, 1>, ct::kernels::store<bool, 0, 0, access<0, 1>>>;
+  using fill = kernel<space<20>, written::constant<bool, 1>, written::store<bool, 0, 0, access<0, 1>>>;
   CHECK(agrees<fill>(memory().add<bool>(20)));
 }
 
 TEST_CASE("a kernel over one point") {
-  using point = kernel<space<>, ct::kernels::load<float, 0, access<2>>, ct::kernels::load<float, 1, access<0>>, ct::kernels::apply<mul, float, 0, 1>,
-                       ct::kernels::store<float, 2, 2, access<0>>, kernels::reduce<sum, float, 3, 2, access<0>>>;
+  using point = kernel<space<>, written::load<float, 0, access<2>>, written::load<float, 1, access<0>>, written::apply<mul, float, 0, 1>,
+                       written::store<float, 2, 2, access<0>>, written::reduce<sum, float, 3, 2, access<0>>>;
   CHECK(agrees<point>(memory().add<float>(3).add<float>(1).add<float>(1).add<float>(1)));
 }
 
 TEST_CASE("loads may be transposed, broadcast, reversed or strided") {
-  using views = kernel<space<9, 21>, ct::kernels::load<float, 0, access<0, 1, 9>>, ct::kernels::load<float, 1, access<0, 0, 1>>, ct::kernels::load<float, 2, access<0, 1, 0>>,
-                       ct::kernels::load<float, 3, access<20, 21, -1>>, ct::kernels::load<float, 4, access<3, 63, 3>>, ct::kernels::load<float, 5, access<4, 0, 0>>,
-                       ct::kernels::apply<add, float, 0, 1>, ct::kernels::apply<mul, float, 6, 2>, ct::kernels::apply<add, float, 7, 3>, ct::kernels::apply<add, float, 8, 4>,
-                       ct::kernels::apply<add, float, 9, 5>, ct::kernels::store<float, 6, 10, access<0, 21, 1>>, ct::kernels::store<float, 7, 9, access<0, 1, 9>>>;
+  using views = kernel<space<9, 21>, written::load<float, 0, access<0, 1, 9>>, written::load<float, 1, access<0, 0, 1>>, written::load<float, 2, access<0, 1, 0>>,
+                       written::load<float, 3, access<20, 21, -1>>, written::load<float, 4, access<3, 63, 3>>, written::load<float, 5, access<4, 0, 0>>,
+                       written::apply<add, float, 0, 1>, written::apply<mul, float, 6, 2>, written::apply<add, float, 7, 3>, written::apply<add, float, 8, 4>,
+                       written::apply<add, float, 9, 5>, written::store<float, 6, 10, access<0, 21, 1>>, written::store<float, 7, 9, access<0, 1, 9>>>;
   CHECK(agrees<views>(memory().add<float>(189).add<float>(21).add<float>(9).add<float>(189).add<float>(600).add<float>(5).add<float>(189).add<float>(189)));
-  using dynamic = kernel<space<slot(0), slot(1)>, ct::kernels::load<double, 0, access<0, 1, slot(0)>>, ct::kernels::load<double, 1, access<0, slot(1), 1>>,
-                         ct::kernels::apply<add, double, 0, 1>, ct::kernels::store<double, 2, 2, access<0, slot(1), 1>>>;
+  using dynamic = kernel<space<slot(0), slot(1)>, written::load<double, 0, access<0, 1, slot(0)>>, written::load<double, 1, access<0, slot(1), 1>>,
+                         written::apply<add, double, 0, 1>, written::store<double, 2, 2, access<0, slot(1), 1>>>;
   for (auto [a, b] : {std::pair<extent, extent>{1, 1}, {5, 33}, {300, 700}, {0, 4}, {4, 0}})
     CHECK(agrees<dynamic>(memory().add<double>(a * b).add<double>(a * b).add<double>(a * b), {a, b}));
 }
 
 TEST_CASE("gather and scatter follow index registers") {
-  using gather = kernel<space<31, 10>, ct::kernels::load<std::int32_t, 0, access<0, 1, 0>>, ct::kernels::load<float, 1, access<0, 0, 1>, indexed<0, 10>>,
-                        ct::kernels::load<std::int64_t, 2, access<0, 10, 1>>, ct::kernels::load<float, 1, access<1, 0, 0>, indexed<2, 10>, indexed<0, 1>>,
-                        ct::kernels::apply<add, float, 1, 3>, ct::kernels::store<float, 3, 4, access<0, 10, 1>>>;
+  using gather = kernel<space<31, 10>, written::load<std::int32_t, 0, access<0, 1, 0>>, written::load<float, 1, access<0, 0, 1>, indexed<0, 10>>,
+                        written::load<std::int64_t, 2, access<0, 10, 1>>, written::load<float, 1, access<1, 0, 0>, indexed<2, 10>, indexed<0, 1>>,
+                        written::apply<add, float, 1, 3>, written::store<float, 3, 4, access<0, 10, 1>>>;
   CHECK(agrees<gather>(memory().add<std::int32_t>(31, 0, 7).add<float>(100).add<std::int64_t>(310, 0, 8).add<float>(310)));
-  using scatter = kernel<space<200000>, ct::kernels::load<std::int32_t, 0, access<0, 1>>, ct::kernels::load<float, 1, access<0, 1>>,
-                         ct::kernels::store<float, 2, 1, access<0, 0>, indexed<0, 1>>>;
+  using scatter = kernel<space<200000>, written::load<std::int32_t, 0, access<0, 1>>, written::load<float, 1, access<0, 1>>,
+                         written::store<float, 2, 1, access<0, 0>, indexed<0, 1>>>;
   CHECK(agrees<scatter>(memory().add<std::int32_t>(200000, 0, 99).add<float>(200000).add<float>(100)));
 }
 
@@ -304,7 +298,7 @@ TEST_CASE("an output may be the memory of an input") {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i % 11), expected[i] = x[i] * x[i] + x[i];
   void* buffers[] = {x.data(), x.data(), x.data()};
   const extent n[] = {extent(x.size())};
-  ct::cpu::run<line<float, slot(0)>>(buffers, n);
+  ct::cpu::run<line<float, slot(0)>::type>(buffers, n);
   CHECK(x == expected);
 }
 
@@ -334,9 +328,9 @@ TEST_CASE("each reduction of three dimensions alone") {
 
 TEST_CASE("reductions of run-time extents") {
   // slots: the extents, then the strides b c, c
-  using dynamic = kernel<space<slot(0), slot(1), slot(2)>, ct::kernels::load<float, 0, access<0, slot(3), slot(2), 1>>,
-                         kernels::reduce<sum, float, 1, 0, access<0, 0, slot(2), 1>>, kernels::reduce<sum, float, 2, 0, access<0, slot(1), 1, 0>>,
-                         kernels::reduce<sum, float, 3, 0, access<0, 0, 0, 0>>, kernels::reduce<greatest, float, 4, 0, access<0, 1, 0, slot(0)>>>;
+  using dynamic = kernel<space<slot(0), slot(1), slot(2)>, written::load<float, 0, access<0, slot(3), slot(2), 1>>,
+                         written::reduce<sum, float, 1, 0, access<0, 0, slot(2), 1>>, written::reduce<sum, float, 2, 0, access<0, slot(1), 1, 0>>,
+                         written::reduce<sum, float, 3, 0, access<0, 0, 0, 0>>, written::reduce<greatest, float, 4, 0, access<0, 1, 0, slot(0)>>>;
   for (auto [a, b, c] : {std::tuple<extent, extent, extent>{1, 1, 1}, {3, 4, 5}, {0, 2, 3}, {2, 0, 3}, {2, 3, 0}, {40, 50, 200}, {300, 2, 1000}})
     CHECK(agrees<dynamic>(memory().add<float>(a * b * c).add<float>(b * c).add<float>(a * b).add<float>(1).add<float>(a * c), {a, b, c, b * c}));
 }
@@ -346,34 +340,34 @@ TEST_CASE("results are bitwise the same for every number of threads") {
   m.add_real<float>(70 * 130 * 100).add_real<float>(70 * 130 * 100);
   for (int k = 1; k < 8; ++k) m.add_real<float>((k & 1 ? 1 : 70) * (k & 2 ? 1 : 130) * (k & 4 ? 1 : 100));
   CHECK(reproducible<every_reduction<float, sum, 70, 130, 100>>(m));
-  using total = kernel<space<slot(0)>, ct::kernels::load<float, 0, access<0, 1>>, kernels::reduce<sum, float, 1, 0, access<0, 0>>>;
+  using total = kernel<space<slot(0)>, written::load<float, 0, access<0, 1>>, written::reduce<sum, float, 1, 0, access<0, 0>>>;
   CHECK(reproducible<total>(memory().add_real<float>(3000001).add_real<float>(1), {3000001}));
-  using columns = kernel<space<slot(0), 37>, ct::kernels::load<float, 0, access<0, 37, 1>>, kernels::reduce<sum, float, 1, 0, access<0, 0, 1>>>;
+  using columns = kernel<space<slot(0), 37>, written::load<float, 0, access<0, 37, 1>>, written::reduce<sum, float, 1, 0, access<0, 0, 1>>>;
   CHECK(reproducible<columns>(memory().add_real<float>(37 * 40000).add_real<float>(37), {40000}));
 }
 
 TEST_CASE("a sum of many floats keeps its accuracy") {
-  using total = kernel<space<slot(0)>, ct::kernels::load<float, 0, access<0, 1>>, kernels::reduce<sum, float, 1, 0, access<0, 0>>>;
+  using total = kernel<space<slot(0)>, written::load<float, 0, access<0, 1>>, written::reduce<sum, float, 1, 0, access<0, 0>>>;
   const extent n = extent(1) << 22;
   std::vector<float> x(std::size_t(n), 0.1f), y(1);
   void* buffers[] = {x.data(), y.data()};
-  ct::cpu::run<total>(buffers, &n);
+  ct::cpu::run<total::type>(buffers, &n);
   const double exact = double(0.1f) * double(n);
   CHECK(std::abs(y[0] / exact - 1) < 1e-6);
 }
 
 TEST_CASE("run_rows runs a range of the outermost dimension") {
-  using rows = kernel<space<slot(0), 24>, ct::kernels::load<float, 0, access<0, 24, 1>>, ct::kernels::load<float, 1, access<0, 0, 1>>, ct::kernels::apply<add, float, 0, 1>,
-                      ct::kernels::store<float, 2, 2, access<0, 24, 1>>, kernels::reduce<sum, float, 3, 2, access<0, 1, 0>>>;
-  using flat = kernel<space<slot(0), 24>, ct::kernels::load<float, 0, access<0, 24, 1>>, ct::kernels::store<float, 2, 0, access<0, 24, 1>>>;
+  using rows = kernel<space<slot(0), 24>, written::load<float, 0, access<0, 24, 1>>, written::load<float, 1, access<0, 0, 1>>, written::apply<add, float, 0, 1>,
+                      written::store<float, 2, 2, access<0, 24, 1>>, written::reduce<sum, float, 3, 2, access<0, 1, 0>>>;
+  using flat = kernel<space<slot(0), 24>, written::load<float, 0, access<0, 24, 1>>, written::store<float, 2, 0, access<0, 24, 1>>>;
   const extent n[] = {50};
   const memory m = memory().add<float>(50 * 24).add<float>(24).add<float>(50 * 24).add<float>(50);
   memory whole = m, parts = m, untouched = m;
-  ct::cpu::run<rows>(whole.data(), n);
-  for (auto [a, b] : {std::pair<extent, extent>{0, 7}, {7, 7}, {7, 49}, {49, 50}}) ct::cpu::run_rows<rows>(parts.data(), n, a, b);
+  ct::cpu::run<rows::type>(whole.data(), n);
+  for (auto [a, b] : {std::pair<extent, extent>{0, 7}, {7, 7}, {7, 49}, {49, 50}}) ct::cpu::run_rows<rows::type>(parts.data(), n, a, b);
   CHECK(whole.bytes == parts.bytes);
   whole = m;
-  ct::cpu::run_rows<flat>(whole.data(), n, 3, 20);
+  ct::cpu::run_rows<flat::type>(whole.data(), n, 3, 20);
   const float* to = static_cast<const float*>(whole.data()[2]);
   const float* from = static_cast<const float*>(whole.data()[0]);
   const float* before = static_cast<const float*>(untouched.data()[2]);

@@ -7,10 +7,11 @@
 
 #include <cotangent/backends/cuda/kernel.hpp>
 
+#include "../written_kernels.hpp"
+
 namespace cuda_tests {
 
 namespace ct = cotangent;
-namespace kernels = ct::kernels;
 using ct::access;
 using ct::extent;
 
@@ -28,16 +29,16 @@ struct choose {
 };
 
 /// y[j, i] = table[index[j]] < x[i, j] ? x[i, j] : table[index[j]] + b[j]
-using mixed = ct::kernel<ct::space<ct::slot(0), ct::slot(1)>, ct::kernels::load<float, 0, access<0, ct::slot(1), 1>>, ct::kernels::load<int, 1, access<0, 0, 1>>,
-                         ct::kernels::load<float, 2, access<0, 0, 0>, ct::indexed<1, 1>>, ct::kernels::load<float, 3, access<0, 0, 1>>, ct::kernels::apply<less, bool, 2, 0>,
-                         ct::kernels::apply<add, float, 2, 3>, ct::kernels::apply<choose, float, 4, 0, 5>, ct::kernels::store<float, 4, 6, access<0, 1, ct::slot(0)>>>;
+using mixed = written::kernel<ct::space<ct::slot(0), ct::slot(1)>, written::load<float, 0, access<0, ct::slot(1), 1>>, written::load<int, 1, access<0, 0, 1>>,
+                         written::load<float, 2, access<0, 0, 0>, ct::indexed<1, 1>>, written::load<float, 3, access<0, 0, 1>>, written::apply<less, bool, 2, 0>,
+                         written::apply<add, float, 2, 3>, written::apply<choose, float, 4, 0, 5>, written::store<float, 4, 6, access<0, 1, ct::slot(0)>>>::type;
 
 /// A chain of Length multiply-adds, so that registers are counted by the compiler.
 template <int Length, class = std::make_integer_sequence<int, Length>> struct chain;
 template <int Length, int... K> struct chain<Length, std::integer_sequence<int, K...>> {
-  using type = ct::kernel<ct::space<ct::slot(0)>, ct::kernels::load<float, 0, access<0, 1>>, ct::kernels::load<float, 1, access<0, 1>>,
-                          ct::kernels::apply<std::conditional_t<(K & 1) != 0, add, mul>, float, K + 1, (K * 7 + 3) % (K + 2)>...,
-                          ct::kernels::store<float, 2, Length + 1, access<0, 1>>>;
+  using type = typename written::kernel<ct::space<ct::slot(0)>, written::load<float, 0, access<0, 1>>, written::load<float, 1, access<0, 1>>,
+                          written::apply<std::conditional_t<(K & 1) != 0, add, mul>, float, K + 1, (K * 7 + 3) % (K + 2)>...,
+                          written::store<float, 2, Length + 1, access<0, 1>>>::type;
 };
 
 template <class T> T* on_device(const std::vector<T>& v) {

@@ -16,12 +16,12 @@ struct fma_p : pointwise {
 /// The larger of c and x for a c that is not NaN: one instruction, and NaN where x is.
 struct max_with_number_p : pointwise {
   static constexpr std::string_view name = "max_with_number";
-  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return select(c > x, c, x); }
+  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return greater(c, x); }
 };
 /// The smaller of c and x for a c that is not NaN.
 struct min_with_number_p : pointwise {
   static constexpr std::string_view name = "min_with_number";
-  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return select(c < x, c, x); }
+  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return lesser(c, x); }
 };
 
 /// Batched matrix product: the result is [batch, rows, columns]. Attributes: for lhs the axes of (batch, row,

@@ -1,11 +1,13 @@
 #pragma once
-/// Kernel types: a fused region as a flat list of statement types over numbered registers.
+/// Kernel types: a fused region as a flat list of statements over numbered registers.
 ///
-/// A kernel visits every point of its iteration space once. Statement k of the list defines register k;
-/// operands name earlier statements. Nothing nests, so a kernel's name grows linearly, equal regions are one
-/// instantiation, and a kernel can be a `__global__` function's template argument. Buffers are numbered; the
-/// caller passes their pointers. Extents, strides and offsets count elements; each is a number, or `slot(k)`:
-/// the k-th of the run-time extents that the caller passes.
+/// A kernel visits every point of its iteration space once. Statement k of the list defines register k; operands name
+/// earlier statements. What a statement does is a type, its form; a kernel lists the forms that occur, and its
+/// statements as numbers: that of the form, then those of its operands. Nothing nests, and work is instantiated per
+/// form and not per statement, so kernels of thousands of statements compile in seconds. Equal regions are one
+/// instantiation, and a kernel can be a `__global__` function's template argument. Buffers are numbered; the caller
+/// passes their pointers. Extents, strides and offsets count elements; each is a number, or `slot(k)`: the k-th of the
+/// run-time extents that the caller passes.
 
 #include <cotangent/core/extents.hpp>
 
@@ -26,7 +28,7 @@ template <extent Offset, extent... Strides> struct access {};
 /// A run-time index: adds register Register (int32 or int64, in bounds) times Stride to an access.
 template <int Register, extent Stride> struct indexed {};
 
-/// The statements. They share their names with functions elsewhere, hence a namespace.
+/// The forms. They share their names with functions elsewhere, hence a namespace.
 namespace kernels {
 
 /// register <- Buffer[access + sum of indexed]
@@ -38,18 +40,24 @@ template <class T, unsigned long Bits> struct constant {};
 /// register <- T(index of iteration dimension Dim)
 template <class T, int Dim> struct index {};
 
-/// register of type T <- Op::lane(registers...). Op::lane is a template over pack types.
-template <class Op, class T, int... Registers> struct apply {};
+/// register of type T <- Op::lane(operands...), which are of types Operands. Op::lane is a template over pack types.
+template <class Op, class T, class... Operands> struct apply {};
 
-/// Buffer[access + sum of indexed] <- Register
-template <class T, int Buffer, int Register, class Access, class... Indexed> struct store {};
+/// Buffer[access + sum of indexed] <- operand
+template <class T, int Buffer, class Access, class... Indexed> struct store {};
 
-/// Buffer[access] <- Op over all points of the same access. The strides of reduced dimensions are 0.
+/// Buffer[access] <- Op over all points of the same access, of the operand. The strides of reduced dimensions are 0.
 /// Op has `template <class T> static constexpr T identity()` and `template <class V> static V combine(V, V)`.
-template <class Op, class T, int Buffer, int Register, class Access> struct reduce {};
+template <class Op, class T, int Buffer, class Access> struct reduce {};
 
 }  // namespace kernels
 
-template <class Space, class... Statements> struct kernel {};
+/// The forms of a kernel, numbered from 0.
+template <class... F> struct forms {};
+
+/// The most operands of a statement, not counting the registers of `indexed`.
+inline constexpr int max_operands = 4;
+
+template <class Space, class Forms, int... Code> struct kernel {};
 
 }  // namespace cotangent

@@ -35,20 +35,17 @@ struct merged_dims {
 
 enum class action : std::uint8_t { load, constant, index, apply, store, reduce };
 
-/// Where a register lives.
+/// What a register depends on.
 enum class source : std::uint8_t {
-  none,      // stores and reductions define no register
-  constant,  // in the type
-  fixed,     // one value for all lanes of a row
-  varying    // one value per lane
+  constant,  // nothing: set before every vector, for the compiler to see
+  fixed,     // the row: one value for all lanes
+  varying    // the lane
 };
+/// Where a register lives: its number among those of its type and source.
 struct register_place {
   dtype type = dtype::float32;
-  source from = source::none;
-  int index = 0;           // among the registers of this type and source
-  unsigned long bits = 0;  // of a constant
-
-  constexpr bool operator==(const register_place&) const = default;
+  source from = source::constant;
+  int index = 0;
 };
 
 /// How a reduce statement's result relates to the lane dimension and to the outer ones.
@@ -64,11 +61,16 @@ struct reduce_facts {
   std::uint32_t kept_dims = 0;  // bit d is set if merged dimension d is not reduced
 };
 
+/// A statement: its form, its register, and the places of its operands.
 struct statement_facts {
-  action kind = action::constant;
+  int form = 0;
   register_place where;
-  reduce_facts reduce;
+  int operands[max_operands] = {};
+  unsigned sources = 0;  // two bits each: its register's, the first operand's, ...
 };
+
+/// Source k of statement_facts::sources.
+constexpr source source_of(unsigned sources, int k) { return source(sources >> (2 * k) & 3u); }
 
 /// The types that kernels compute in, in the order of count_by_type.
 constexpr int type_place(dtype d) {
@@ -88,9 +90,10 @@ struct count_by_type {
 /// name of every function that runs a statement: a whole kernel in those names costs the compiler quadratic time.
 struct kernel_shape {
   std::uint32_t merges = 0;            // bit d is set if kernel dimension d is merged with the one before it
-  count_by_type fixed;    // registers that are the same for all lanes
-  count_by_type varying;  // the others
-  count_by_type sums;     // reductions
+  count_by_type constants, fixed, varying;  // registers
+  count_by_type sums;                       // reductions
+
+  constexpr count_by_type& registers(source s) { return s == source::constant ? constants : s == source::fixed ? fixed : varying; }
   int reductions = 0;
   int buffers = 0;
   int slots = 0;
@@ -158,205 +161,231 @@ constexpr std::uint32_t mergeable(access<Offset, Strides...>, const extent* exte
   return bits;
 }
 
-template <class T, int B, class A, class... X> constexpr std::uint32_t mergeable(load<T, B, A, X...>, const extent* e) { return mergeable(A{}, e); }
-template <class T, unsigned long Bits> constexpr std::uint32_t mergeable(constant<T, Bits>, const extent*) { return ~0u; }
-template <class T, int Dim> constexpr std::uint32_t mergeable(index<T, Dim>, const extent* extents) {
-  int next = Dim + 1;
-  while (next < max_rank && extents[next] == 1) ++next;
-  return ~(1u << Dim | 1u << next);
-}
-template <class Op, class T, int... R> constexpr std::uint32_t mergeable(apply<Op, T, R...>, const extent*) { return ~0u; }
-template <class T, int B, int R, class A, class... X> constexpr std::uint32_t mergeable(store<T, B, R, A, X...>, const extent* e) { return mergeable(A{}, e); }
-template <class Op, class T, int B, int R, class A> constexpr std::uint32_t mergeable(reduce<Op, T, B, R, A>, const extent* e) { return mergeable(A{}, e); }
-
 /// The stride of an access along kernel dimension d; 0 for d == -1.
 template <extent Offset, extent... Strides> constexpr extent stride_along(access<Offset, Strides...>, int d) {
   const extent strides[] = {Strides..., 0};
   return d < 0 ? 0 : strides[d];
 }
 
-template <int Statements> struct table {
-  statement_facts statements[Statements > 0 ? Statements : 1] = {};
+/// A form in numbers.
+struct form_facts {
+  action kind = action::constant;
+  dtype type = dtype::float32;
+  int operands = 0;
+  int buffer = -1;
+  std::uint32_t mergeable = ~0u;
+  extent strides[max_rank + 1] = {};  // of its access
+  int slots = 0;                      // one more than the greatest slot that it names
+  int dimension = -1;                 // whose index it is
+  int index_registers[max_rank] = {};  // the registers of its run-time indices
+  int index_count = 0;
+
+  constexpr void names(extent e) {
+    if (is_slot(e) && int(e - slot_base) >= slots) slots = int(e - slot_base) + 1;
+  }
+  template <extent Offset, extent... Strides> constexpr void accesses(access<Offset, Strides...> where, const extent* extents) {
+    const extent all[] = {Strides..., 0};
+    for (int d = 0; d < int(sizeof...(Strides)); ++d) names(strides[d] = all[d]);
+    names(Offset);
+    mergeable = facts::mergeable(where, extents);
+  }
+  template <int R, extent Stride> constexpr int indexes(indexed<R, Stride>) {
+    names(Stride);
+    index_registers[index_count++] = R;
+    return 0;
+  }
+};
+
+template <class T> constexpr form_facts form_of_type(action kind, int operands, int buffer = -1) {
+  form_facts f;
+  f.kind = kind, f.type = dtype_of<T>, f.operands = operands, f.buffer = buffer;
+  return f;
+}
+template <class T, int B, class A, class... X> constexpr form_facts describe(load<T, B, A, X...>, const extent* extents) {
+  form_facts f = form_of_type<T>(action::load, 0, B);
+  f.accesses(A{}, extents);
+  const int done[] = {0, f.indexes(X{})...};
+  (void)done;
+  return f;
+}
+template <class T, unsigned long Bits> constexpr form_facts describe(constant<T, Bits>, const extent*) {
+  return form_of_type<T>(action::constant, 0);
+}
+template <class T, int Dim> constexpr form_facts describe(index<T, Dim>, const extent* extents) {
+  form_facts f = form_of_type<T>(action::index, 0);
+  f.dimension = Dim;
+  int next = Dim + 1;
+  while (next < max_rank && extents[next] == 1) ++next;
+  f.mergeable = ~(1u << Dim | 1u << next);
+  return f;
+}
+template <class Op, class T, class... A> constexpr form_facts describe(apply<Op, T, A...>, const extent*) {
+  static_assert(sizeof...(A) <= max_operands);
+  return form_of_type<T>(action::apply, int(sizeof...(A)));
+}
+template <class T, int B, class A, class... X> constexpr form_facts describe(store<T, B, A, X...>, const extent* extents) {
+  form_facts f = form_of_type<T>(action::store, 1, B);
+  f.accesses(A{}, extents);
+  const int done[] = {0, f.indexes(X{})...};
+  (void)done;
+  return f;
+}
+template <class Op, class T, int B, class A> constexpr form_facts describe(reduce<Op, T, B, A>, const extent* extents) {
+  form_facts f = form_of_type<T>(action::reduce, 1, B);
+  f.accesses(A{}, extents);
+  return f;
+}
+
+template <int Statements, int Forms> struct table {
+  static constexpr int count = Statements;
+  statement_facts statements[Statements + 1] = {};
+  reduce_facts reductions[Forms + 1] = {};  // by form
+  int reduce_forms[Forms + 1] = {};         // the forms of the reductions, in order
+  int order[Statements + 1] = {};  // statements: constants first, then those that run once per row, then the others
+  int constants = 0, per_row = 0;  // how many are constants, and run once per row
   kernel_shape shape;
 };
 
+/// The number of statements in a kernel's code.
+constexpr int count_statements(const form_facts* forms, const int* code, int length) {
+  int n = 0;
+  for (int i = 0; i < length; i += 1 + forms[code[i]].operands) ++n;
+  return n;
+}
+
 /// Fills a table statement by statement.
-template <int Statements> struct recorder {
-  table<Statements> t;
-  merged_dims dims;
-  int k = 0;
-
-  constexpr int lane() const { return dims.rank > 0 ? dims.last[dims.rank - 1] : -1; }
-
-  constexpr void slot_used(extent e) {
-    if (is_slot(e) && int(e - slot_base) >= t.shape.slots) t.shape.slots = int(e - slot_base) + 1;
+template <int Statements, int Forms, extent... Extents>
+constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* code, space<Extents...> over) {
+  table<Statements, Forms> t;
+  kernel_shape& shape = t.shape;
+  form_facts extents;
+  const int done[] = {0, (extents.names(Extents), 0)...};
+  (void)done;
+  shape.slots = extents.slots;
+  shape.merges = (1u << sizeof...(Extents)) - 1;
+  for (int f = 0; f < Forms; ++f) {
+    shape.merges &= forms[f].mergeable;
+    if (forms[f].slots > shape.slots) shape.slots = forms[f].slots;
+    if (forms[f].buffer >= shape.buffers) shape.buffers = forms[f].buffer + 1;
+    if (size_of(forms[f].type) > shape.widest) shape.widest = size_of(forms[f].type);
   }
-  template <extent Offset, extent... Strides> constexpr void uses(access<Offset, Strides...>) {
-    const extent all[] = {Offset, Strides...};
-    for (extent e : all) slot_used(e);
-  }
-  constexpr bool varies(int r) const { return t.statements[r].where.from == source::varying; }
-  template <int R, extent Stride> constexpr bool uses(indexed<R, Stride>) {
-    slot_used(Stride);
-    return varies(R);
-  }
-
-  constexpr statement_facts& add(action kind, dtype type, int buffer = -1) {
-    statement_facts& s = t.statements[k++];
-    s.kind = kind;
-    s.where.type = type;
-    if (buffer >= t.shape.buffers) t.shape.buffers = buffer + 1;
-    if (size_of(type) > t.shape.widest) t.shape.widest = size_of(type);
-    if (kind != action::constant) ++t.shape.work;
-    return s;
-  }
-  constexpr void place(statement_facts& s, bool varying) {
-    s.where.from = varying ? source::varying : source::fixed;
-    s.where.index = (varying ? t.shape.varying : t.shape.fixed)[type_place(s.where.type)]++;
-  }
-
-  template <class T, int B, class A, class... X> constexpr int operator()(load<T, B, A, X...>) {
-    statement_facts& s = add(action::load, dtype_of<T>, B);
-    uses(A{});
-    bool varying = stride_along(A{}, lane()) != 0;
-    const bool by_index[] = {false, uses(X{})...};
-    for (bool v : by_index) varying |= v;
-    place(s, varying);
-    return 0;
-  }
-  template <class T, unsigned long Bits> constexpr int operator()(constant<T, Bits>) {
-    statement_facts& s = add(action::constant, dtype_of<T>);
-    s.where.from = source::constant;
-    s.where.bits = Bits;
-    return 0;
-  }
-  template <class T, int Dim> constexpr int operator()(index<T, Dim>) {
-    place(add(action::index, dtype_of<T>), Dim == lane());
-    return 0;
-  }
-  template <class Op, class T, int... R> constexpr int operator()(apply<Op, T, R...>) {
-    statement_facts& s = add(action::apply, dtype_of<T>);
-    const bool by_operand[] = {false, varies(R)...};
-    bool varying = false;
-    for (bool v : by_operand) varying |= v;
-    place(s, varying);
-    return 0;
-  }
-  template <class T, int B, int R, class A, class... X> constexpr int operator()(store<T, B, R, A, X...>) {
-    add(action::store, dtype_of<T>, B);
-    uses(A{});
-    const bool by_index[] = {false, uses(X{})...};
-    (void)by_index;
-    if (sizeof...(X) > 0) t.shape.scatters = true;
-    return 0;
-  }
-  template <class Op, class T, int B, int R, class A> constexpr int operator()(reduce<Op, T, B, R, A>) {
-    reduce_facts& r = add(action::reduce, dtype_of<T>, B).reduce;
-    uses(A{});
-    r.place = t.shape.reductions++;
-    r.sum = t.shape.sums[type_place(dtype_of<T>)]++;
+  const merged_dims dims = dims_of(over, shape.merges);
+  const int lane = dims.rank > 0 ? dims.last[dims.rank - 1] : -1;
+  for (int k = 0; k < Statements; ++k) {
+    statement_facts& s = t.statements[k];
+    s.form = *code++;
+    const form_facts& f = forms[s.form];
+    const bool along_lane = f.kind == action::load ? lane >= 0 && f.strides[lane] != 0 : f.kind == action::index && f.dimension == lane;
+    source from = along_lane ? source::varying : f.kind == action::constant ? source::constant : source::fixed;
+    for (int i = 0; i < f.operands; ++i) {
+      const register_place& operand = t.statements[*code++].where;
+      s.operands[i] = operand.index;
+      s.sources |= unsigned(operand.from) << (2 * i + 2);
+      if (operand.from == source::varying) from = source::varying;
+    }
+    for (int i = 0; i < f.index_count; ++i)
+      if (t.statements[f.index_registers[i]].where.from == source::varying) from = source::varying;
+    if (f.kind == action::store || f.kind == action::reduce) {
+      shape.scatters = shape.scatters || f.index_count > 0;
+    } else {
+      s.where = {f.type, from, shape.registers(from)[type_place(f.type)]++};
+      s.sources |= unsigned(from);
+      t.constants += from == source::constant;
+      t.per_row += from == source::fixed;
+    }
+    if (f.kind != action::constant) ++shape.work;
+    if (f.kind != action::reduce) continue;
+    reduce_facts& r = t.reductions[s.form];
+    t.reduce_forms[shape.reductions] = s.form;
+    r.place = shape.reductions++;
+    r.sum = shape.sums[type_place(f.type)]++;
     for (int d = 0; d < dims.rank; ++d)
-      if (stride_along(A{}, dims.last[d]) != 0) r.kept_dims |= std::uint32_t(1) << d;
+      if (f.strides[dims.last[d]] != 0) r.kept_dims |= std::uint32_t(1) << d;
     const bool keeps_lane = dims.rank > 0 && (r.kept_dims >> (dims.rank - 1) & 1u);
     r.scope = keeps_lane ? reduction::keeps_lane : r.kept_dims == 0 ? reduction::whole : reduction::row;
-    return 0;
   }
-};
+  int next[] = {0, t.constants, t.constants + t.per_row};
+  for (int k = 0; k < Statements; ++k) {
+    const action kind = forms[t.statements[k].form].kind;
+    const source from = kind == action::store || kind == action::reduce ? source::varying : t.statements[k].where.from;
+    t.order[next[int(from)]++] = k;
+  }
+  return t;
+}
+
+template <int Number, class F> struct numbered { using type = F; };
+template <class Numbers, class... F> struct numbered_list;
+template <std::size_t... K, class... F> struct numbered_list<std::index_sequence<K...>, F...> : numbered<int(K), F>... {};
+template <int Number, class F> numbered<Number, F> find_numbered(const numbered<Number, F>*);
 
 }  // namespace facts
 
-/// A statement with the places of the register that it defines and of those that it uses, in order.
-template <class Statement, register_place To, register_place... From> struct resolved {};
-/// A reduce statement likewise.
-template <class Statement, reduce_facts Facts, register_place From> struct resolved_reduce {};
-
+/// A run-time index whose register has been found.
+template <class T, source From, int Place, extent Stride> struct index_register {};
+/// A reduce form with what is known of it.
+template <class Reduce, reduce_facts Facts> struct resolved_reduce {};
 template <class... Reduces> struct reduce_list {};
 
-/// A kernel made ready to run: its layout, its reductions, and its statements resolved.
-template <class Layout, class Reductions, class... Steps> struct program {};
+/// Element Number of a numbered_list, found once.
+template <class List, int Number> struct numbered_at : decltype(facts::find_numbered<Number>(static_cast<List*>(nullptr))) {};
 
 namespace facts {
 
-/// (A function and no lambda: g++ substitutes a lambda's packs in quadratic time.)
-template <extent... Extents, class... S> constexpr table<int(sizeof...(S))> tabulate(kernel<space<Extents...>, S...>) {
-  constexpr extent extents[max_rank + 1] = {Extents...};
-  recorder<int(sizeof...(S))> r;
-  const std::uint32_t all[] = {~0u, mergeable(S{}, extents)...};
-  std::uint32_t bits = (1u << sizeof...(Extents)) - 1;
-  for (std::uint32_t b : all) bits &= b;
-  r.t.shape.merges = bits;
-  r.dims = dims_of(space<Extents...>{}, bits);
-  const extent sizes[] = {Extents..., 1};
-  for (extent e : sizes) r.slot_used(e);
-  const int order[] = {0, r(S{})...};
-  (void)order;
-  return r.t;
-}
-template <class Kernel> struct analysis {
-  static constexpr auto value = tabulate(Kernel{});
+/// Form number Number of a kernel with its registers found.
+template <class Analysis, int Number, class Form> struct resolve { using type = Form; };
+template <class Analysis, int R> inline constexpr register_place place_of = Analysis::table.statements[R].where;
+template <class Analysis, int R, extent Stride>
+using found_index = index_register<type_of<place_of<Analysis, R>.type>, place_of<Analysis, R>.from, place_of<Analysis, R>.index, Stride>;
+template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
+struct resolve<Analysis, Number, load<T, B, A, indexed<R, Stride>...>> {
+  using type = load<T, B, A, found_index<Analysis, R, Stride>...>;
+};
+template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
+struct resolve<Analysis, Number, store<T, B, A, indexed<R, Stride>...>> {
+  using type = store<T, B, A, found_index<Analysis, R, Stride>...>;
+};
+template <class Analysis, int Number, class Op, class T, int B, class A> struct resolve<Analysis, Number, reduce<Op, T, B, A>> {
+  using type = resolved_reduce<reduce<Op, T, B, A>, Analysis::table.reductions[Number]>;
+};
+template <class Analysis, class Numbers, class... F> struct resolved_forms;
+template <class Analysis, std::size_t... N, class... F> struct resolved_forms<Analysis, std::index_sequence<N...>, F...> {
+  using type = numbered_list<std::index_sequence<N...>, typename resolve<Analysis, int(N), F>::type...>;
 };
 
-template <class A, int K, class S> struct resolve;
-template <class A, int K, class T, int B, class X, int... R, extent... Stride> struct resolve<A, K, load<T, B, X, indexed<R, Stride>...>> {
-  using type = resolved<load<T, B, X, indexed<R, Stride>...>, A::value.statements[K].where, A::value.statements[R].where...>;
-};
-template <class A, int K, class T, unsigned long Bits> struct resolve<A, K, constant<T, Bits>> {
-  using type = resolved<constant<T, Bits>, A::value.statements[K].where>;
-};
-template <class A, int K, class T, int Dim> struct resolve<A, K, index<T, Dim>> {
-  using type = resolved<index<T, Dim>, A::value.statements[K].where>;
-};
-template <class A, int K, class Op, class T, int... R> struct resolve<A, K, apply<Op, T, R...>> {
-  using type = resolved<apply<Op, T, R...>, A::value.statements[K].where, A::value.statements[R].where...>;
-};
-template <class A, int K, class T, int B, int V, class X, int... R, extent... Stride>
-struct resolve<A, K, store<T, B, V, X, indexed<R, Stride>...>> {
-  using type = resolved<store<T, B, V, X, indexed<R, Stride>...>, A::value.statements[K].where, A::value.statements[V].where,
-                        A::value.statements[R].where...>;
-};
-template <class A, int K, class Op, class T, int B, int R, class X> struct resolve<A, K, reduce<Op, T, B, R, X>> {
-  using type = resolved_reduce<reduce<Op, T, B, R, X>, A::value.statements[K].reduce, A::value.statements[R].where>;
+template <class Forms, class Numbers> struct reductions_among;
+template <class Forms, int... R> struct reductions_among<Forms, std::integer_sequence<int, R...>> {
+  using type = reduce_list<typename numbered_at<Forms, R>::type...>;
 };
 
-template <int K, class S> struct numbered {};
-template <class Sequence, class... S> struct numbered_list;
-template <std::size_t... K, class... S> struct numbered_list<std::index_sequence<K...>, S...> : numbered<int(K), S>... {};
-template <int K, class S> S numbered_at(const numbered<K, S>&);
-
-template <class A, class Numbers, class Sequence> struct reductions_among;
-template <class A, class Numbers, std::size_t... R> struct reductions_among<A, Numbers, std::index_sequence<R...>> {
-  /// The statement number of the r-th reduction.
-  static constexpr int number(int r) {
-    int k = 0;
-    for (; A::value.statements[k].kind != action::reduce || r > 0; ++k)
-      if (A::value.statements[k].kind == action::reduce) --r;
-    return k;
-  }
-  using type = reduce_list<typename resolve<A, number(int(R)), decltype(numbered_at<number(int(R))>(Numbers{}))>::type...>;
+template <const int* Numbers, class Sequence> struct listed;
+template <const int* Numbers, std::size_t... I> struct listed<Numbers, std::index_sequence<I...>> {
+  using type = std::integer_sequence<int, Numbers[I]...>;
 };
-template <class A, class Numbers> struct reductions_among<A, Numbers, std::index_sequence<>> {
-  using type = reduce_list<>;
-};
-
-template <class Kernel, class Sequence> struct prepare;
-template <class Space, class... S, std::size_t... K> struct prepare<kernel<Space, S...>, std::index_sequence<K...>> {
-  using result = analysis<kernel<Space, S...>>;
-  using layout_type = layout<result::value.shape, Space>;
-  using reductions = typename reductions_among<result, numbered_list<std::index_sequence<K...>, S...>,
-                                               std::make_index_sequence<std::size_t(result::value.shape.reductions)>>::type;
-  using type = program<layout_type, reductions, typename resolve<result, int(K), S>::type...>;
-};
-
-template <class Kernel> struct count_statements;
-template <class Space, class... S> struct count_statements<kernel<Space, S...>> {
-  using sequence = std::make_index_sequence<sizeof...(S)>;
-};
+template <const int* Numbers, int Count> using listed_t = typename listed<Numbers, std::make_index_sequence<std::size_t(Count)>>::type;
 
 }  // namespace facts
 
+/// A kernel's tables, and its forms by number.
+template <class Kernel> struct analysis;
+template <extent... Extents, class... F, int... Code> struct analysis<kernel<space<Extents...>, forms<F...>, Code...>> {
+  static constexpr extent extents[max_rank + 1] = {Extents...};
+  static constexpr facts::form_facts form_table[] = {facts::describe(F{}, extents)..., {}};
+  static constexpr int code[] = {Code..., 0};
+  static constexpr auto table = facts::tabulate<facts::count_statements(form_table, code, int(sizeof...(Code))), int(sizeof...(F))>(
+      form_table, code, space<Extents...>{});
+
+  using layout_type = layout<table.shape, space<Extents...>>;
+  using form_list = typename facts::resolved_forms<analysis, std::index_sequence_for<F...>, F...>::type;
+  using reductions = typename facts::reductions_among<form_list, facts::listed_t<table.reduce_forms, table.shape.reductions>>::type;
+};
+
+/// A kernel made ready to run: its layout, its reductions, and its analysis. Functions that run one statement know the
+/// layout only: a whole kernel in their names would cost the compiler quadratic time.
+template <class Layout, class Reductions, class Analysis> struct program {};
+
 /// The program, layout and reductions of a kernel.
-template <class Kernel> using program_of = typename facts::prepare<Kernel, typename facts::count_statements<Kernel>::sequence>::type;
-template <class Kernel> using layout_of = typename facts::prepare<Kernel, typename facts::count_statements<Kernel>::sequence>::layout_type;
-template <class Kernel> using reductions_of = typename facts::prepare<Kernel, typename facts::count_statements<Kernel>::sequence>::reductions;
+template <class Kernel> using layout_of = typename analysis<Kernel>::layout_type;
+template <class Kernel> using reductions_of = typename analysis<Kernel>::reductions;
+template <class Kernel> using program_of = program<layout_of<Kernel>, reductions_of<Kernel>, analysis<Kernel>>;
 
 }  // namespace cotangent::kernels

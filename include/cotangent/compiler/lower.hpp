@@ -24,6 +24,64 @@ constexpr unsigned long element_bits(dtype d, std::uint64_t bits) {
   return bits;
 }
 
+/// Appends what the form of statement k depends on.
+template <class Graph> constexpr void append_signature(sequence<extent>& to, const statement* statements, int k, const Graph& g) {
+  const statement& s = statements[k];
+  to.push_back(extent(s.what) + 16 * extent(s.type));
+  if (s.what == statement::constant) return to.push_back(extent(s.bits));
+  if (s.what == statement::index) return to.push_back(s.dimension);
+  to.push_back(s.buffer), to.push_back(extent(s.op_id));
+  if (s.what == statement::apply) {
+    for (int i = 0; i < s.register_count; ++i) to.push_back(extent(statements[s.registers[i]].type));
+    if (s.node < 0) return;
+    const node& n = g.nodes[std::size_t(s.node)];
+    for (int i = 0; i < n.attribute_count; ++i) to.push_back(g.attributes[std::size_t(n.attributes + i)]);
+  } else {
+    to.push_back(s.where.offset);
+    for (int i = 0; i < s.where.strides.rank; ++i) to.push_back(s.where.strides.dims[i]);
+    for (int i = 0; i < s.indexed_strides.rank; ++i) to.push_back(s.indexed[i]), to.push_back(s.indexed_strides.dims[i]);
+  }
+}
+
+/// The forms of a kernel's statements, and a statement that has each.
+template <int Statements> struct form_numbers {
+  int form[Statements + 1] = {};
+  int examples[Statements + 1] = {};
+  int forms = 0;
+  int code_length = 0;
+};
+template <int Statements, class Graph> constexpr form_numbers<Statements> number_forms(const statement* statements, const Graph& g) {
+  form_numbers<Statements> r;
+  sequence<extent> signatures;  // of the forms, one after the other
+  sequence<std::size_t> starts;
+  constexpr std::size_t mask = std::bit_ceil(std::size_t(2 * Statements + 1)) - 1;
+  int form_at[mask + 1] = {};  // by hash: a form's number + 1
+  for (int k = 0; k < Statements; ++k) {
+    const std::size_t start = signatures.count;
+    append_signature(signatures, statements, k, g);
+    const std::size_t length = signatures.count - start;
+    std::uint64_t hash = length;
+    for (std::size_t i = 0; i < length; ++i) hash = (hash ^ hash >> 29 ^ std::uint64_t(signatures.items[start + i])) * 0x9e3779b97f4a7c15u;
+    std::size_t at = (hash >> 32) & mask;
+    for (;; at = (at + 1) & mask) {
+      const int found = form_at[at] - 1;
+      if (found < 0) break;
+      bool same = starts.items[found + 1] - starts.items[found] == length;
+      for (std::size_t i = 0; same && i < length; ++i) same = signatures.items[starts.items[found] + i] == signatures.items[start + i];
+      if (same) break;
+    }
+    if (form_at[at] == 0) {
+      if (starts.count == 0) starts.push_back(0);
+      starts.push_back(signatures.count);
+      r.examples[r.forms++] = k;
+      form_at[at] = r.forms;
+    } else signatures.count = start;
+    r.form[k] = form_at[at] - 1;
+    r.code_length += 1 + statements[k].register_count;
+  }
+  return r;
+}
+
 /// Kernel types of the steps of Plan, which was made from the graph Graph. Both are constexpr variables.
 template <const auto& Plan, const auto& Graph> struct lowering {
   template <int I> static consteval auto where() {
@@ -44,38 +102,53 @@ template <const auto& Plan, const auto& Graph> struct lowering {
       }(std::make_index_sequence<std::size_t(P::kind == role::pointwise ? Graph.nodes[n].attribute_count : 0)>{});
   }
 
-  template <int I> static consteval auto lower() {
+  /// The form of statement I of the plan; the statements of its kernel start at First.
+  template <int First, int I> static consteval auto form() {
     constexpr auto what = Plan.statements[I].what;
     constexpr int b = Plan.statements[I].buffer;
     using T = type_of<Plan.statements[I].type>;
     if constexpr (what == statement::constant) return type_is<kernels::constant<T, element_bits(Plan.statements[I].type, Plan.statements[I].bits)>>{};
     else if constexpr (what == statement::index) return type_is<kernels::index<T, Plan.statements[I].dimension>>{};
-    else if constexpr (what == statement::store) return type_is<kernels::store<T, b, Plan.statements[I].registers[0], access_of<I>>>{};
-    else if constexpr (what == statement::reduce)
-      return type_is<kernels::reduce<typename decltype(program<I>())::type, T, b, Plan.statements[I].registers[0], access_of<I>>>{};
+    else if constexpr (what == statement::store) return type_is<kernels::store<T, b, access_of<I>>>{};
+    else if constexpr (what == statement::reduce) return type_is<kernels::reduce<typename decltype(program<I>())::type, T, b, access_of<I>>>{};
     else if constexpr (what == statement::load)
       return []<std::size_t... K>(std::index_sequence<K...>) {
         return type_is<kernels::load<T, b, access_of<I>, indexed<Plan.statements[I].indexed[K], Plan.statements[I].indexed_strides.dims[K]>...>>{};
       }(std::make_index_sequence<std::size_t(Plan.statements[I].indexed_strides.rank)>{});
     else
       return []<std::size_t... R>(std::index_sequence<R...>) {
-        return type_is<kernels::apply<typename decltype(program<I>())::type, T, Plan.statements[I].registers[R]...>>{};
+        return type_is<kernels::apply<typename decltype(program<I>())::type, T,
+                                      type_of<Plan.statements[First + Plan.statements[I].registers[R]].type>...>>{};
       }(std::make_index_sequence<std::size_t(Plan.statements[I].register_count)>{});
   }
 
-  template <int I> struct lowered_statement {
-    using type = typename decltype(lower<I>())::type;
-  };
+  template <int Step>
+  static constexpr auto numbered = number_forms<Plan.steps[Step].statement_count>(Plan.statements.data() + Plan.steps[Step].statements, Graph);
+  /// A step's statements as numbers: see kernel.
+  template <int Step> static constexpr auto code = [] {
+    std::array<int, std::size_t(numbered<Step>.code_length)> r{};
+    std::size_t at = 0;
+    for (int k = 0; k < Plan.steps[Step].statement_count; ++k) {
+      const statement& s = Plan.statements[std::size_t(Plan.steps[Step].statements + k)];
+      r[at++] = numbered<Step>.form[k];
+      for (int i = 0; i < s.register_count; ++i) r[at++] = s.registers[i];
+    }
+    return r;
+  }();
+
   // A class template and no lambda: g++ substitutes a lambda's packs in quadratic time.
-  template <int Step, class Dimensions, class Statements> struct lowered_step;
-  template <int Step, std::size_t... D, int... I>
-  struct lowered_step<Step, std::index_sequence<D...>, std::integer_sequence<int, I...>> {
-    using type = kernel<space<Plan.steps[Step].space.dims[D]...>, typename lowered_statement<Plan.steps[Step].statements + I>::type...>;
+  template <int Step, class Dimensions, class Forms, class Code> struct lowered_step;
+  template <int Step, std::size_t... D, std::size_t... F, std::size_t... C>
+  struct lowered_step<Step, std::index_sequence<D...>, std::index_sequence<F...>, std::index_sequence<C...>> {
+    static constexpr int first = Plan.steps[Step].statements;
+    using type = kernel<space<Plan.steps[Step].space.dims[D]...>, forms<typename decltype(form<first, first + numbered<Step>.examples[F]>())::type...>,
+                        code<Step>[C]...>;
   };
   /// The kernel type of a step.
   template <int Step>
   using kernel_of = typename lowered_step<Step, std::make_index_sequence<std::size_t(Plan.steps[Step].space.rank)>,
-                                          std::make_integer_sequence<int, Plan.steps[Step].statement_count>>::type;
+                                          std::make_index_sequence<std::size_t(numbered<Step>.forms)>,
+                                          std::make_index_sequence<std::size_t(numbered<Step>.code_length)>>::type;
 };
 
 }  // namespace cotangent

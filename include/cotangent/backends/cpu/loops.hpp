@@ -49,8 +49,8 @@ template <class Layout, class Reductions> using sums_of = running_sums<Layout, R
 
 /// Evaluates the statements for some vectors, or the first `count` lanes of one, of `rows` rows: one, or a group
 /// whose results stay in registers.
-template <bool Partial, int Vectors, class Layout, class Reductions, class... Steps, class Fixed>
-COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Steps...> steps, position<Layout>& at, extent lane, int count,
+template <bool Partial, int Vectors, class Layout, class Reductions, class Analysis, class Fixed>
+COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> steps, position<Layout>& at, extent lane, int count,
                                        [[maybe_unused]] extent rows, Fixed& fixed, sums_of<Layout, Reductions>* sums) {
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
   constexpr int N = plan.width, inner = plan.grouped ? Layout::dims.rank - 2 : 0;
@@ -61,9 +61,10 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Steps...> ste
     if constexpr (plan.grouped) at.index[inner] = first + r;
     for (int u = 0; u < Vectors; ++u) {
       evaluation<Layout, N, Partial, sums_of<Layout, Reductions>> e(at, lane + u * N, count, fixed, sums[u]);
+      evaluate<stage::constants>(steps, e);
       if constexpr (plan.grouped && plan.has_fixed)
-        if (u == 0) evaluate<false>(steps, e);
-      evaluate<true>(steps, e);
+        if (u == 0) evaluate<stage::per_row>(steps, e);
+      evaluate<stage::per_vector>(steps, e);
     }
   }
   if constexpr (plan.grouped) {
@@ -73,8 +74,8 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Steps...> ste
 }
 
 /// Runs the lanes [first, last) of one row, or of a group of rows.
-template <class Layout, class Reductions, class... Steps>
-COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Steps...> steps, position<Layout>& at, extent first, extent last, extent rows,
+template <class Layout, class Reductions, class Analysis>
+COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps, position<Layout>& at, extent first, extent last, extent rows,
                                      sums_of<Layout, Reductions>* sums) {
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
   constexpr int N = plan.width, U = plan.unroll;
@@ -82,7 +83,8 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Steps...> steps
   fixed_registers<Layout, N> fixed;
   if constexpr (plan.has_fixed && !plan.grouped) {
     evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(at, first, N, fixed, sums[0]);
-    evaluate<false>(steps, e);
+    evaluate<stage::constants>(steps, e);
+    evaluate<stage::per_row>(steps, e);
   }
   extent lane = first;
   if constexpr (!plan.always_partial || N == 1)
@@ -99,8 +101,8 @@ COTANGENT_HOST_INLINE void finish_sums(Sums (&sums)[Unroll], const position<Layo
 }
 
 /// Runs the points of a box in order, in this thread, adding reductions to `to`.
-template <class Layout, class Reductions, class... Steps>
-COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Steps...> steps, position<Layout> at, const extent* extents, const box& b,
+template <class Layout, class Reductions, class Analysis>
+COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, position<Layout> at, const extent* extents, const box& b,
                                  const targets<Layout>& to) {
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
   constexpr int outer = Layout::dims.outer();

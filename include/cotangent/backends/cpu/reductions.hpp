@@ -12,8 +12,8 @@ inline namespace COTANGENT_ISA {
 
 /// A reduction taken apart.
 template <class Reduce> struct reduce_parts;
-template <class Op, class T, int B, int R, extent Offset, extent... Strides, reduce_facts Facts, register_place From>
-struct reduce_parts<resolved_reduce<kernels::reduce<Op, T, B, R, access<Offset, Strides...>>, Facts, From>> {
+template <class Op, class T, int B, extent Offset, extent... Strides, reduce_facts Facts>
+struct reduce_parts<resolved_reduce<kernels::reduce<Op, T, B, access<Offset, Strides...>>, Facts>> {
   using operation = Op;
   using type = T;
   using where = access<Offset, Strides...>;

@@ -35,6 +35,9 @@ template <int N, int Bytes, int Floats, int Doubles, int Ints, int Longs, int Ma
 template <class Layout> inline constexpr int mask_bytes = Layout::shape.widest <= 4 ? 4 : 8;
 
 template <class Layout, int N>
+using constant_registers = register_file<N, mask_bytes<Layout>, Layout::shape.constants.floats, Layout::shape.constants.doubles, Layout::shape.constants.ints,
+                                         Layout::shape.constants.longs, Layout::shape.constants.masks>;
+template <class Layout, int N>
 using fixed_registers = register_file<N, mask_bytes<Layout>, Layout::shape.fixed.floats, Layout::shape.fixed.doubles, Layout::shape.fixed.ints,
                                       Layout::shape.fixed.longs, Layout::shape.fixed.masks>;
 template <class Layout, int N>
@@ -96,24 +99,20 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions> s
   int count;
   fixed_registers<Layout, N>& fixed;
   Reductions& reductions;
-  varying_registers<Layout, N> varying;  // a member, not a reference: compilers take it apart in one pass
+  constant_registers<Layout, N> constants;
+  varying_registers<Layout, N> varying;  // members, not references: compilers take them apart in one pass
 
   COTANGENT_LANES COTANGENT_INLINE evaluation(const position<Layout>& a, extent l, int n, fixed_registers<Layout, N>& f, Reductions& r)
       : at(a), lane(l), count(n), fixed(f), reductions(r) {}
 
-  COTANGENT_LANES template <register_place From> COTANGENT_INLINE auto get() {
-    using T = type_of<From.type>;
-    if constexpr (From.from == source::constant) {
-      if constexpr (std::is_same_v<T, bool>) return reg<T>(From.bits != 0);
-      else return reg<T>(std::bit_cast<T>(std::make_unsigned_t<integer_like<T>>(From.bits)));
-    } else if constexpr (From.from == source::varying) return reg<T>(varying.template of<T>(From.index));
-    else return reg<T>(fixed.template of<T>(From.index));
+  /// The register of type T at a place.
+  COTANGENT_LANES template <class T, source From> COTANGENT_INLINE reg<T>& at_place(int place) {
+    if constexpr (From == source::varying) return varying.template of<T>(place);
+    else if constexpr (From == source::fixed) return fixed.template of<T>(place);
+    else return constants.template of<T>(place);
   }
-
-  COTANGENT_LANES template <register_place To, class V> COTANGENT_INLINE void set(const V& value) {
-    using T = type_of<To.type>;
-    if constexpr (To.from == source::varying) varying.template of<T>(To.index) = as_register<T>(value);
-    else fixed.template of<T>(To.index) = as_register<T>(value);
+  COTANGENT_LANES template <class T, source From, class V> COTANGENT_INLINE void set(int place, const V& value) {
+    at_place<T, From>(place) = as_register<T>(value);
   }
 
   /// A comparison's mask is as wide as what it compared; a mask register is as wide as the kernel's widest type.
@@ -123,70 +122,84 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions> s
   }
 
   /// The address of an access for the first lane, without what its varying index registers add.
-  COTANGENT_LANES template <class T, int B, register_place... From, class Access, int... R, extent... Stride>
-  COTANGENT_INLINE T* address(Access access, indexed<R, Stride>...) {
+  COTANGENT_LANES template <class T, int B, class Access, class... X> COTANGENT_INLINE T* address(Access access, X... indices) {
     extent offset = row_offset(access, at) + lane * value_of<lane_stride<Layout, Access>>(at.slots);
-    const extent steps[] = {0, fixed_step<From, Stride>()...};
+    const extent steps[] = {0, fixed_step(indices)...};
     for (extent s : steps) offset += s;
     return static_cast<T*>(at.buffers[B]) + offset;
   }
-  COTANGENT_LANES template <register_place From, extent Stride> COTANGENT_INLINE extent fixed_step() {
-    if constexpr (From.from == source::varying) return 0;
-    else return extent(get<From>()[0]) * value_of<Stride>(at.slots);
+  COTANGENT_LANES template <class T, source From, int Place, extent Stride>
+  COTANGENT_INLINE extent fixed_step(index_register<T, From, Place, Stride>) {
+    if constexpr (From == source::varying) return 0;
+    else return extent(at_place<T, From>(Place)[0]) * value_of<Stride>(at.slots);
   }
   /// Adds what one varying index register adds, lane by lane.
-  COTANGENT_LANES template <register_place From, extent Stride> COTANGENT_INLINE int add_varying(extent* offsets) {
-    if constexpr (From.from == source::varying) {
-      const auto index = get<From>();
+  COTANGENT_LANES template <class T, source From, int Place, extent Stride>
+  COTANGENT_INLINE int add_varying(extent* offsets, index_register<T, From, Place, Stride>) {
+    if constexpr (From == source::varying) {
+      const auto index = at_place<T, From>(Place);
       const extent stride = value_of<Stride>(at.slots);
       for (int i = 0; i < N; ++i) offsets[i] += extent(index[i]) * stride;
     }
     return 0;
   }
   /// The offsets of the lanes from `address`.
-  COTANGENT_LANES template <register_place... From, class Access, int... R, extent... Stride>
-  COTANGENT_INLINE void offsets(extent* to, Access, indexed<R, Stride>...) {
+  COTANGENT_LANES template <class Access, class... X> COTANGENT_INLINE void offsets(extent* to, Access, X... indices) {
     const extent stride = value_of<lane_stride<Layout, Access>>(at.slots);
     for (int i = 0; i < N; ++i) to[i] = i * stride;
-    const int done[] = {0, add_varying<From, Stride>(to)...};
+    const int done[] = {0, add_varying(to, indices)...};
     (void)done;
   }
 };
 
-/// Whether a statement depends on the lane, so that it runs once per vector and not once per row.
-constexpr bool varies(register_place to) { return to.from == source::varying || to.from == source::none; }
 /// Whether the lanes of an access lie anywhere, and not at a stride.
-template <register_place... Index> inline constexpr bool scattered = (false || ... || (Index.from == source::varying));
+template <class... Indices> inline constexpr bool scattered = false;
+template <class... T, source... From, int... Place, extent... Stride>
+inline constexpr bool scattered<index_register<T, From, Place, Stride>...> = (false || ... || (From == source::varying));
 
-// One overload per kind of statement.
+/// How a form runs: `step<Form, Sources, E>::run(e, to, operands...)`, where `to` and the operands are the numbers of
+/// registers of these sources.
+template <class Form, unsigned Sources, class E> struct step;
 
-COTANGENT_LANES template <class E, register_place To, class T, int B, class A, int... R, extent... Stride, register_place... From>
-COTANGENT_INLINE void step(resolved<load<T, B, A, indexed<R, Stride>...>, To, From...>, E& e) {
-  using reg = typename E::template reg<T>;
-  constexpr extent stride = lane_stride<typename E::layout, A>;
-  const T* p = e.template address<const T, B, From...>(A{}, indexed<R, Stride>{}...);
-  if constexpr (scattered<From...>) {
-    extent offsets[E::lanes];
-    e.template offsets<From...>(offsets, A{}, indexed<R, Stride>{}...);
-    reg r = reg(T(0));
-    for (int i = 0; i < E::lanes; ++i)
-      if (!E::partial || i < e.count) r.set(i, p[offsets[i]]);
-    e.template set<To>(r);
-  } else if constexpr (stride == 0 || E::lanes == 1) e.template set<To>(reg(*p));
-  else if constexpr (stride == 1) {
-    if constexpr (E::partial) e.template set<To>(reg::load(p, e.count));
-    else e.template set<To>(reg::load(p));
-  } else if constexpr (E::partial) e.template set<To>(reg::load_strided(p, value_of<stride>(e.at.slots), e.count));
-  else e.template set<To>(reg::load_strided(p, value_of<stride>(e.at.slots)));
-}
+template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<load<T, B, A, X...>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int, int, int, int) {
+    using reg = typename E::template reg<T>;
+    constexpr extent stride = lane_stride<typename E::layout, A>;
+    reg& r = e.template at_place<T, source_of(Sources, 0)>(to);
+    const T* p = e.template address<const T, B>(A{}, X{}...);
+    if constexpr (scattered<X...>) {
+      extent offsets[E::lanes];
+      e.offsets(offsets, A{}, X{}...);
+      reg loaded = reg(T(0));
+      for (int i = 0; i < E::lanes; ++i)
+        if (!E::partial || i < e.count) loaded.set(i, p[offsets[i]]);
+      r = loaded;
+    } else if constexpr (stride == 0 || E::lanes == 1) r = reg(*p);
+    else if constexpr (stride == 1) {
+      if constexpr (E::partial) r = reg::load(p, e.count);
+      else r = reg::load(p);
+    } else if constexpr (E::partial) r = reg::load_strided(p, value_of<stride>(e.at.slots), e.count);
+    else r = reg::load_strided(p, value_of<stride>(e.at.slots));
+  }
+};
 
-COTANGENT_LANES template <class E, register_place To, class T, int Dim> COTANGENT_INLINE void step(resolved<index<T, Dim>, To>, E& e) {
-  using reg = typename E::template reg<T>;
-  constexpr int m = E::layout::dims.merged_from[Dim];
-  if constexpr (m < 0) e.template set<To>(reg(T(0)));
-  else if constexpr (m < E::layout::dims.rank - 1) e.template set<To>(reg(T(e.at.index[m])));
-  else e.template set<To>(reg(T(e.lane)) + iota<T, E::lanes>());
-}
+template <class T, unsigned long Bits, unsigned Sources, class E> struct step<constant<T, Bits>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int, int, int, int) {
+    if constexpr (std::is_same_v<T, bool>) e.template set<T, source::constant>(to, typename E::template reg<T>(Bits != 0));
+    else e.template set<T, source::constant>(to, typename E::template reg<T>(std::bit_cast<T>(std::make_unsigned_t<integer_like<T>>(Bits))));
+  }
+};
+
+template <class T, int Dim, unsigned Sources, class E> struct step<index<T, Dim>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int, int, int, int) {
+    using reg = typename E::template reg<T>;
+    constexpr int m = E::layout::dims.merged_from[Dim];
+    reg& r = e.template at_place<T, source_of(Sources, 0)>(to);
+    if constexpr (m < 0) r = reg(T(0));
+    else if constexpr (m < E::layout::dims.rank - 1) r = reg(T(e.at.index[m]));
+    else r = reg(T(e.lane)) + iota<T, E::lanes>();
+  }
+};
 
 /// A kernel so long that the compiler should see each lane program, and each access, once.
 template <class Layout> inline constexpr bool is_long_kernel = Layout::shape.varying.total() > 128;
@@ -202,48 +215,77 @@ template <class Op>
   requires requires { Op::flops; }
 inline constexpr bool is_long_lane<Op> = Op::flops >= 10;
 
-COTANGENT_LANES template <class E, register_place To, class Op, class T, int... R, register_place... From>
-COTANGENT_INLINE void step(resolved<apply<Op, T, R...>, To, From...>, E& e) {
-  if constexpr (is_long_lane<Op> && is_long_kernel<typename E::layout>)
-    e.template set<To>(call_lane<Op>(e.template get<From>()...));
-  else e.template set<To>(Op::lane(e.template get<From>()...));
+template <class Op, class T, class... A, unsigned Sources, class E> struct step<apply<Op, T, A...>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int a, int b, int c, int d) {
+    const int from[] = {a, b, c, d};
+    run_on(e, to, from, std::index_sequence_for<A...>{});
+  }
+
+ private:
+  COTANGENT_LANES template <std::size_t... K> static COTANGENT_INLINE void run_on(E& e, int to, const int* from, std::index_sequence<K...>) {
+    if constexpr (is_long_lane<Op> && is_long_kernel<typename E::layout>)
+      e.template set<T, source_of(Sources, 0)>(to, call_lane<Op>(e.template at_place<A, source_of(Sources, int(K) + 1)>(from[K])...));
+    else e.template set<T, source_of(Sources, 0)>(to, Op::lane(e.template at_place<A, source_of(Sources, int(K) + 1)>(from[K])...));
+  }
+};
+
+template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<store<T, B, A, X...>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int, int from, int, int, int) {
+    constexpr extent stride = lane_stride<typename E::layout, A>;
+    T* p = e.template address<T, B>(A{}, X{}...);
+    const auto value = e.template at_place<T, source_of(Sources, 1)>(from);
+    if constexpr (scattered<X...>) {
+      extent offsets[E::lanes];
+      e.offsets(offsets, A{}, X{}...);
+      for (int i = 0; i < E::lanes; ++i)
+        if (!E::partial || i < e.count) p[offsets[i]] = value[i];
+    } else if constexpr (E::lanes == 1) value.store(p);
+    else if constexpr (stride == 1) {
+      if constexpr (E::partial) value.store(p, e.count);
+      else value.store(p);
+    } else if constexpr (E::partial) value.store_strided(p, value_of<stride>(e.at.slots), e.count);
+    else value.store_strided(p, value_of<stride>(e.at.slots));
+  }
+};
+
+template <class Op, class T, int B, class A, reduce_facts Facts, unsigned Sources, class E>
+struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int, int from, int, int, int) {
+    e.reductions.add(resolved_reduce<reduce<Op, T, B, A>, Facts>{}, e.template at_place<T, source_of(Sources, 1)>(from), e);
+  }
+};
+
+/// A number that device code may read out of a constexpr table.
+template <int N> inline constexpr int number = N;
+
+/// Statements per function: compilers take more than linear time for long ones.
+inline constexpr int chunk = 64;
+
+/// Runs some statements of a table, counted in its order. (A template argument that names the kernel would make each of
+/// them cost the kernel's length.)
+COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int... I>
+COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
+  (step<typename numbered_at<Forms, Table.statements[Table.order[First + I]].form>::type, Table.statements[Table.order[First + I]].sources, E>::run(
+       e, number<Table.statements[Table.order[First + I]].where.index>, number<Table.statements[Table.order[First + I]].operands[0]>,
+       number<Table.statements[Table.order[First + I]].operands[1]>, number<Table.statements[Table.order[First + I]].operands[2]>,
+       number<Table.statements[Table.order[First + I]].operands[3]>),
+   ...);
+}
+COTANGENT_LANES template <class Forms, const auto& Table, int First, int Last, class E, int... C>
+COTANGENT_INLINE void run_statements(E& e, std::integer_sequence<int, C...>) {
+  (run_chunk<Forms, Table, First + C * chunk>(e, std::make_integer_sequence<int, (Last - First < (C + 1) * chunk ? Last - First - C * chunk : chunk)>{}), ...);
 }
 
-COTANGENT_LANES template <class E, register_place To, class T, int B, int V, class A, int... R, extent... Stride, register_place Value, register_place... From>
-COTANGENT_INLINE void step(resolved<store<T, B, V, A, indexed<R, Stride>...>, To, Value, From...>, E& e) {
-  constexpr extent stride = lane_stride<typename E::layout, A>;
-  T* p = e.template address<T, B, From...>(A{}, indexed<R, Stride>{}...);
-  const auto value = e.template get<Value>();
-  if constexpr (scattered<From...>) {
-    extent offsets[E::lanes];
-    e.template offsets<From...>(offsets, A{}, indexed<R, Stride>{}...);
-    for (int i = 0; i < E::lanes; ++i)
-      if (!E::partial || i < e.count) p[offsets[i]] = value[i];
-  } else if constexpr (E::lanes == 1) value.store(p);
-  else if constexpr (stride == 1) {
-    if constexpr (E::partial) value.store(p, e.count);
-    else value.store(p);
-  } else if constexpr (E::partial) value.store_strided(p, value_of<stride>(e.at.slots), e.count);
-  else value.store_strided(p, value_of<stride>(e.at.slots));
-}
+/// The parts of a program: its constants, what runs once per row, and what runs once per vector.
+enum class stage { constants, per_row, per_vector };
 
-/// Runs a statement if it depends on the lane (Varying), or if it does not.
-COTANGENT_LANES template <bool Varying, class E, class S, register_place To, register_place... From>
-COTANGENT_INLINE int step_if(resolved<S, To, From...> statement, E& e) {
-  if constexpr (To.from != source::constant && varies(To) == Varying) step(statement, e);
-  return 0;
-}
-COTANGENT_LANES template <bool Varying, class E, class S, reduce_facts Facts, register_place From>
-COTANGENT_INLINE int step_if(resolved_reduce<S, Facts, From> statement, E& e) {
-  if constexpr (Varying) e.reductions.add(statement, e.template get<From>(), e);
-  return 0;
-}
-
-/// Evaluates a program's statements that depend on the lane (Varying), or the others.
-COTANGENT_LANES template <bool Varying, class E, class Layout, class Reductions, class... Steps>
-COTANGENT_INLINE void evaluate(program<Layout, Reductions, Steps...>, E& e) {
-  const int done[] = {0, step_if<Varying>(Steps{}, e)...};
-  (void)done;
+/// Evaluates one part of a program's statements.
+COTANGENT_LANES template <stage Stage, class E, class Layout, class Reductions, class Analysis>
+COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_unused]] E& e) {
+  constexpr int constants = Analysis::table.constants, per_row = Analysis::table.per_row;
+  constexpr int first = Stage == stage::constants ? 0 : Stage == stage::per_row ? constants : constants + per_row;
+  constexpr int last = Stage == stage::constants ? constants : Stage == stage::per_row ? constants + per_row : Analysis::table.count;
+  run_statements<typename Analysis::form_list, Analysis::table, first, last>(e, std::make_integer_sequence<int, (last - first + chunk - 1) / chunk>{});
 }
 
 }  // namespace COTANGENT_ISA

@@ -52,8 +52,9 @@ template <class Kernel> __global__ void run(arguments<Kernel> a, extent n) {
     no_reductions none;
     fixed_registers<layout, 1> fixed;
     evaluation<layout, 1, false> e(at, lane_of<layout>(at), 1, fixed, none);
-    evaluate<false>(program_of<Kernel>{}, e);
-    evaluate<true>(program_of<Kernel>{}, e);
+    evaluate<stage::constants>(program_of<Kernel>{}, e);
+    evaluate<stage::per_row>(program_of<Kernel>{}, e);
+    evaluate<stage::per_vector>(program_of<Kernel>{}, e);
   }
 }
 
@@ -63,8 +64,8 @@ template <> struct thread_sums<> {
   __device__ void start() {}
   __device__ void finish(void* const*) {}
 };
-template <class Op, class T, int B, int Value, class Access, reduce_facts Facts, register_place From, class... Rest>
-struct thread_sums<resolved_reduce<kernels::reduce<Op, T, B, Value, Access>, Facts, From>, Rest...> {
+template <class Op, class T, int B, class Access, reduce_facts Facts, class... Rest>
+struct thread_sums<resolved_reduce<kernels::reduce<Op, T, B, Access>, Facts>, Rest...> {
   pack<T, 1> sum;
   thread_sums<Rest...> rest;
 
@@ -72,7 +73,7 @@ struct thread_sums<resolved_reduce<kernels::reduce<Op, T, B, Value, Access>, Fac
     sum = pack<T, 1>(Op::template identity<T>());
     rest.start();
   }
-  template <class V, class E> __device__ void add(resolved_reduce<kernels::reduce<Op, T, B, Value, Access>, Facts, From>, const V& value, E&) {
+  template <class V, class E> __device__ void add(resolved_reduce<kernels::reduce<Op, T, B, Access>, Facts>, const V& value, E&) {
     sum = Op::combine(sum, value);
   }
   template <class Other, class V, class E> __device__ void add(Other statement, const V& value, E& e) { rest.add(statement, value, e); }
@@ -107,8 +108,9 @@ template <class Kernel> __global__ void run_sums(arguments<Kernel> a, extent n) 
     point_of<layout>(at, point);
     fixed_registers<layout, 1> fixed;
     evaluation<layout, 1, false, decltype(sums)> e(at, lane_of<layout>(at), 1, fixed, sums);
-    evaluate<false>(program_of<Kernel>{}, e);
-    evaluate<true>(program_of<Kernel>{}, e);
+    evaluate<stage::constants>(program_of<Kernel>{}, e);
+    evaluate<stage::per_row>(program_of<Kernel>{}, e);
+    evaluate<stage::per_vector>(program_of<Kernel>{}, e);
   }
   sums.finish(a.buffers);
 }
