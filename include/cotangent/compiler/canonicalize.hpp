@@ -131,7 +131,31 @@ constexpr value without_negative_pad(const call& c) {
   return slice(pad(c[0], c[1], keep_low, keep_high, interior), start, size, filled(low.rank, 1));
 }
 
-/// The graph in canonical form: only gemm for products, no negative pads, fma where a product has one use. Linear.
+/// x * c for a number c if that is a number, or a choice between numbers; otherwise null.
+constexpr value scaled(value x, value c) {
+  if (is_constant(x)) {
+    const double product = constant_value(x) * constant_value(c);
+    const double least = x.type() == dtype::float32 ? 0x1p-126 : 0x1p-1022, greatest = x.type() == dtype::float32 ? 0x1p127 : 0x1p1023;
+    const bool is_safe = constant_value(x) == 0 || (product >= least && product <= greatest) || (-product >= least && -product <= greatest);
+    return is_safe ? mul(x, c) : value();
+  }
+  if (x.get().op_id != primitive_of<select_p>.id) return {};
+  const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
+  const value a = scaled(operand(1), c), b = a.b ? scaled(operand(2), c) : value();
+  return b.b ? select(operand(0), a, b) : value();
+}
+
+/// x * y * c as x * (y c) or (x c) * y; null if neither factor takes up the number. One rounding less, as in XLA.
+constexpr value scaled_product(value product, value c) {
+  for (int k = 0; k < 2; ++k) {
+    const value x = {product.b, product.b->g.operand(product.id, k)}, y = {product.b, product.b->g.operand(product.id, 1 - k)};
+    if (const value scale = scaled(x, c); scale.b) return mul(y, scale);
+  }
+  return {};
+}
+
+/// The graph in canonical form: only gemm for products, no negative pads, numbers that multiply collected, fma where a
+/// product has one use. Linear.
 constexpr graph canonicalize(const graph& g) {
   if (!g.error.empty()) return {};
   sequence<int> uses;
@@ -142,8 +166,9 @@ constexpr graph canonicalize(const graph& g) {
   b.simplifying = true;
   replay r(g, b);
   copy_inputs(r);
-  const auto product_of = [&](int n) { return uses.items[n] == 1 && g.nodes.items[n].op_id == primitive_of<mul_p>.id && is_floating(g[n].type); };
-  const auto factor = [&](int n, int k) { return r.map[std::size_t(g.operand(n, k))]; };
+  // Whether node n became a product that has one use; and its factors.
+  const auto product_of = [&](int n) { return uses.items[n] == 1 && is_floating(g[n].type) && r.map.items[n].get().op_id == primitive_of<mul_p>.id; };
+  const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].is_input()) continue;
     const call c = r.at(n);
@@ -159,6 +184,9 @@ constexpr graph canonicalize(const graph& g) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
       if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), -c[1]});
       else if (product_of(y)) v = emit<fma_p>({-factor(y, 0), factor(y, 1), c[0]});
+    } else if (op == primitive_of<mul_p>.id && is_floating(c.type)) {
+      for (int k = 0; k < 2 && !v.b; ++k)
+        if (is_constant(c[k]) && product_of(g.operand(n, 1 - k))) v = scaled_product(c[1 - k], c[k]);
     } else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
       const auto is_number = [](value x) { return is_constant(x) && constant_value(x) == constant_value(x); };
       const int k = is_number(c[0]) ? 0 : is_number(c[1]) ? 1 : -1;
