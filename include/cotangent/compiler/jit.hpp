@@ -2,6 +2,7 @@
 /// jit: a function compiled for its argument types; and calling transforms directly on arrays.
 
 #include <cotangent/compiler/program.hpp>
+#include <cotangent/transforms/captures.hpp>
 
 namespace cotangent {
 
@@ -150,12 +151,10 @@ template <class F> class jitted {
   /// Calls the compiled function. Inside a trace it is inlined. An array passed as an rvalue is donated: its memory
   /// may become a result's. Throws shape_error if run-time extents disagree, before anything is written.
   template <class... A> COTANGENT_INLINE constexpr auto operator()(A&&... arguments) const {
-    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...)) return f_(arguments...);
+    if constexpr ((is_expression<A> || ...)) return (*this)(evaluated(std::forward<A>(arguments))...);
+    else if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...)) return f_(arguments...);
     else {
-      static_assert(stateless<F>, "jit: the function captures variables; pass them as arguments");
-      if constexpr (stateless<F>)
-        if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
-      return compiled_call<F, A&&...>::call(arguments...);
+      return run_compiled(f_, std::forward<A>(arguments)...);
     }
   }
 
@@ -175,10 +174,12 @@ template <class F> class jitted {
 /// Compiles f, on first use of each list of argument types, while the program that uses it is compiled. JAX: jax.jit.
 template <class F> constexpr auto jit(const F& f) { return jitted<F>(f); }
 
-template <class F, class... A> COTANGENT_INLINE auto run_compiled(const F&, A&&... arguments) {
-  static_assert(stateless<F>, "the function captures variables, and is called outside a trace; pass them as arguments");
-  if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
-  return compiled_call<F, A&&...>::call(arguments...);
+template <class F, class... A> COTANGENT_INLINE auto run_compiled(const F& f, A&&... arguments) {
+  if constexpr (!stateless<F>) return run_with_captured(f, std::forward<A>(arguments)...);
+  else {
+    if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
+    return compiled_call<F, A&&...>::call(arguments...);
+  }
 }
 
 }  // namespace cotangent

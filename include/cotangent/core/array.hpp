@@ -102,6 +102,10 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
       : array(uninitialized, o.shape()) {
     copy(o.data());
   }
+  /// What an expression computes (trace/expression.hpp).
+  template <class E>
+    requires requires { typename E::result; } && std::is_same_v<typename E::value_type, T>
+  array(const E& e) : array(e.evaluate()) {}
   /// A copy of what a view shows.
   template <class U, cotangent::extent... F>
     requires std::is_same_v<std::remove_const_t<U>, T> && (may_agree(typename extents_type::extents{}, typename layout<F...>::extents{}))

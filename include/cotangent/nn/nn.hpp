@@ -25,9 +25,9 @@ template <traced X> constexpr auto log_sigmoid(const X& x) { return -softplus(-x
 /// x sigmoid(x), also called swish.
 template <traced X> constexpr auto silu(const X& x) { return x * logistic(x); }
 /// x for x > 0, else slope * x.
-template <traced X> constexpr auto leaky_relu(const X& x, double slope = 0.01) { return where(x >= 0, x, x * slope); }
+template <traced X, class S = double> constexpr auto leaky_relu(const X& x, const S& slope = 0.01) { return where(x >= 0, x, x * slope); }
 /// x for x > 0, else alpha (exp(x) - 1). The exponential sees no positive operand, so its derivative is finite.
-template <traced X> constexpr auto elu(const X& x, double alpha = 1) {
+template <traced X, class S = double> constexpr auto elu(const X& x, const S& alpha = 1) {
   return where(x > 0, x, expm1(where(x > 0, zeros_like(x), x)) * alpha);
 }
 /// x times the normal distribution function, by its tanh approximation
@@ -59,6 +59,36 @@ template <extent N, class T = float, traced L> constexpr auto one_hot(const L& l
 /// Mean over the batch of -log p(label): logits [B, N], integer labels [B].
 template <traced X, traced L> constexpr auto softmax_cross_entropy(const X& logits, const L& labels) {
   return -mean(sum(one_hot<X::extent(1), typename X::value_type>(labels) * log_softmax(logits), axis<1>));
+}
+
+// On concrete arrays, each as one expression: composed of expressions, what it uses twice would be computed twice.
+
+template <class X>
+concept concrete = tensor<X> && !traced<X>;
+template <concrete X> auto relu(const X& x) { return defer_call<true>([](const auto& v) { return relu(v); }, x); }
+template <concrete X> auto sigmoid(const X& x) { return logistic(x); }
+template <concrete X> auto softplus(const X& x) { return logaddexp(x, 0); }
+template <concrete X> auto log_sigmoid(const X& x) { return defer_call<true>([](const auto& v) { return log_sigmoid(v); }, x); }
+template <concrete X> auto silu(const X& x) { return defer_call<true>([](const auto& v) { return silu(v); }, x); }
+template <concrete X> auto leaky_relu(const X& x, double slope = 0.01) {
+  return defer_call<true>([](const auto& v, const auto& s) { return leaky_relu(v, s); }, x, slope);
+}
+template <concrete X> auto elu(const X& x, double alpha = 1) {
+  return defer_call<true>([](const auto& v, const auto& s) { return elu(v, s); }, x, alpha);
+}
+template <concrete X> auto gelu(const X& x) { return defer_call<true>([](const auto& v) { return gelu(v); }, x); }
+template <concrete X> auto gelu_exact(const X& x) { return defer_call<true>([](const auto& v) { return gelu_exact(v); }, x); }
+template <concrete X, extent Axis = -1> auto log_softmax(const X& x, axis_tag<Axis> = {}) {
+  return defer_call<true>([](const auto& v) { return log_softmax(v, axis<Axis>); }, x);
+}
+template <concrete X, extent Axis = -1> auto softmax(const X& x, axis_tag<Axis> = {}) {
+  return defer_call<true>([](const auto& v) { return softmax(v, axis<Axis>); }, x);
+}
+template <extent N, class T = float, concrete L> auto one_hot(const L& labels) {
+  return defer_call<true>([](const auto& v) { return one_hot<N, T>(v); }, labels);
+}
+template <concrete X, concrete L> auto softmax_cross_entropy(const X& logits, const L& labels) {
+  return defer_call<true>([](const auto& v, const auto& l) { return softmax_cross_entropy(v, l); }, logits, labels);
 }
 
 }  // namespace cotangent::nn

@@ -7,13 +7,17 @@
 #include <array>
 #include <tuple>
 
+#include <cotangent/trace/expression.hpp>
 #include <cotangent/trace/functions.hpp>
 #include <cotangent/trace/var.hpp>
 
 namespace cotangent {
 
 template <class A, class B>
-concept traced_pair = (traced<A> || traced<B>) && operand<A> && operand<B>;
+concept tensor_pair = (tensor<A> || tensor<B>) && operand<A> && operand<B>;
+/// Two arrays are equal or not, as regular values are: == and != compare elements only beside a var or an expression.
+template <class A, class B>
+concept compared_pair = (traced<A> || traced<B> || is_expression<A> || is_expression<B>) && operand<A> && operand<B>;
 
 /// Tags that choose axes and ranges.
 template <extent... Axes> struct axis_tag {
@@ -35,7 +39,7 @@ template <extent... E> struct high {
   static constexpr shape list{E...};
 };
 
-template <traced V, class A> constexpr auto array_constant(const V& beside, const A& a) {
+template <tensor V, class A> constexpr auto array_constant(const V& beside, const A& a) {
   using T = std::remove_cv_t<typename A::value_type>;
   constexpr shape dims = A::type_shape();
   static_assert(dims.is_static(), "an array used as a constant in a traced function must have static extents");
@@ -48,160 +52,160 @@ template <traced V, class A> constexpr auto array_constant(const V& beside, cons
 }
 
 /// x as element type T; floating to integer truncates.
-template <class T, traced X> constexpr auto astype(const X& x) { return apply<astype_function{dtype_of<T>}>(x); }
+template <class T, tensor X> constexpr auto astype(const X& x) { return apply<astype_function{dtype_of<T>}>(x); }
 
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator+(const A& a, const B& b) { return apply_mixed<binary_function<&add, add_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator-(const A& a, const B& b) { return apply_mixed<binary_function<&sub, sub_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator*(const A& a, const B& b) { return apply_mixed<binary_function<&mul, mul_p>{}>(a, b); }
 /// True division: integers become floating, as in Python and JAX.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator/(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&div, div_p>{}>(a, b); }
 /// The remainder with the sign of b, as in Python and JAX.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator%(const A& a, const B& b) { return apply_mixed<binary_function<&floor_mod, rem_p>{}>(a, b); }
-template <traced A> constexpr auto operator-(const A& a) { return apply<unary_function<&neg>{}>(a); }
-template <traced A> constexpr A operator+(const A& a) { return a; }
+template <tensor A> constexpr auto operator-(const A& a) { return apply<unary_function<&neg>{}>(a); }
+template <tensor A> constexpr A operator+(const A& a) { return a; }
 
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires compared_pair<A, B>
 constexpr auto operator==(const A& a, const B& b) { return apply_mixed<binary_function<&eq, eq_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires compared_pair<A, B>
 constexpr auto operator!=(const A& a, const B& b) { return apply_mixed<binary_function<&ne, ne_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator<(const A& a, const B& b) { return apply_mixed<binary_function<&lt, lt_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator<=(const A& a, const B& b) { return apply_mixed<binary_function<&le, le_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator>(const A& a, const B& b) { return apply_mixed<binary_function<&gt, gt_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator>=(const A& a, const B& b) { return apply_mixed<binary_function<&ge, ge_p>{}>(a, b); }
 
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator&(const A& a, const B& b) { return apply_mixed<binary_function<&logical_and, and_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator|(const A& a, const B& b) { return apply_mixed<binary_function<&logical_or, or_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator^(const A& a, const B& b) { return apply_mixed<binary_function<&logical_xor, xor_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator<<(const A& a, const B& b) { return apply_mixed<binary_function<&shift_left, shift_left_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator>>(const A& a, const B& b) { return apply_mixed<binary_function<&shift_right, shift_right_p>{}>(a, b); }
-template <traced A> constexpr auto operator~(const A& a) { return apply<unary_function<&logical_not>{}>(a); }
-template <traced A> constexpr auto operator!(const A& a) { return apply<unary_function<&logical_not>{}>(astype<bool>(a)); }
-template <class A, class B> requires traced_pair<A, B>
+template <tensor A> constexpr auto operator~(const A& a) { return apply<unary_function<&logical_not>{}>(a); }
+template <tensor A> constexpr auto operator!(const A& a) { return apply<unary_function<&logical_not>{}>(astype<bool>(a)); }
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator&&(const A& a, const B& b) { return apply_mixed<truth_function<&logical_and>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator||(const A& a, const B& b) { return apply_mixed<truth_function<&logical_or>{}>(a, b); }
 
-template <traced A, class B> constexpr A& operator+=(A& a, const B& b) { return a = a + b; }
-template <traced A, class B> constexpr A& operator-=(A& a, const B& b) { return a = a - b; }
-template <traced A, class B> constexpr A& operator*=(A& a, const B& b) { return a = a * b; }
-template <traced A, class B> constexpr A& operator/=(A& a, const B& b) { return a = a / b; }
+template <tensor A, class B> constexpr A& operator+=(A& a, const B& b) { return a = a + b; }
+template <tensor A, class B> constexpr A& operator-=(A& a, const B& b) { return a = a - b; }
+template <tensor A, class B> constexpr A& operator*=(A& a, const B& b) { return a = a * b; }
+template <tensor A, class B> constexpr A& operator/=(A& a, const B& b) { return a = a / b; }
 
 // Floating-point functions; integers and bool are converted first.
 /// e to the power x
-template <traced A> constexpr auto exp(const A& x) { return apply<inexact_unary_function<&exp>{}>(x); }
+template <tensor A> constexpr auto exp(const A& x) { return apply<inexact_unary_function<&exp>{}>(x); }
 /// 2 to the power x
-template <traced A> constexpr auto exp2(const A& x) { return apply<inexact_unary_function<&exp2>{}>(x); }
+template <tensor A> constexpr auto exp2(const A& x) { return apply<inexact_unary_function<&exp2>{}>(x); }
 /// exp(x) - 1, accurate near 0
-template <traced A> constexpr auto expm1(const A& x) { return apply<inexact_unary_function<&expm1>{}>(x); }
+template <tensor A> constexpr auto expm1(const A& x) { return apply<inexact_unary_function<&expm1>{}>(x); }
 /// the natural logarithm
-template <traced A> constexpr auto log(const A& x) { return apply<inexact_unary_function<&log>{}>(x); }
+template <tensor A> constexpr auto log(const A& x) { return apply<inexact_unary_function<&log>{}>(x); }
 /// the logarithm to base 2
-template <traced A> constexpr auto log2(const A& x) { return apply<inexact_unary_function<&log2>{}>(x); }
+template <tensor A> constexpr auto log2(const A& x) { return apply<inexact_unary_function<&log2>{}>(x); }
 /// the logarithm to base 10
-template <traced A> constexpr auto log10(const A& x) { return apply<inexact_unary_function<&log10>{}>(x); }
+template <tensor A> constexpr auto log10(const A& x) { return apply<inexact_unary_function<&log10>{}>(x); }
 /// log(1 + x), accurate near 0
-template <traced A> constexpr auto log1p(const A& x) { return apply<inexact_unary_function<&log1p>{}>(x); }
+template <tensor A> constexpr auto log1p(const A& x) { return apply<inexact_unary_function<&log1p>{}>(x); }
 /// sine of radians
-template <traced A> constexpr auto sin(const A& x) { return apply<inexact_unary_function<&sin>{}>(x); }
+template <tensor A> constexpr auto sin(const A& x) { return apply<inexact_unary_function<&sin>{}>(x); }
 /// cosine of radians
-template <traced A> constexpr auto cos(const A& x) { return apply<inexact_unary_function<&cos>{}>(x); }
+template <tensor A> constexpr auto cos(const A& x) { return apply<inexact_unary_function<&cos>{}>(x); }
 /// tangent of radians
-template <traced A> constexpr auto tan(const A& x) { return apply<inexact_unary_function<&tan>{}>(x); }
-template <traced A> constexpr auto asin(const A& x) { return apply<inexact_unary_function<&asin>{}>(x); }
-template <traced A> constexpr auto acos(const A& x) { return apply<inexact_unary_function<&acos>{}>(x); }
-template <traced A> constexpr auto atan(const A& x) { return apply<inexact_unary_function<&atan>{}>(x); }
-template <traced A> constexpr auto sinh(const A& x) { return apply<inexact_unary_function<&sinh>{}>(x); }
-template <traced A> constexpr auto cosh(const A& x) { return apply<inexact_unary_function<&cosh>{}>(x); }
-template <traced A> constexpr auto tanh(const A& x) { return apply<inexact_unary_function<&tanh>{}>(x); }
-template <traced A> constexpr auto asinh(const A& x) { return apply<inexact_unary_function<&asinh>{}>(x); }
-template <traced A> constexpr auto acosh(const A& x) { return apply<inexact_unary_function<&acosh>{}>(x); }
-template <traced A> constexpr auto atanh(const A& x) { return apply<inexact_unary_function<&atanh>{}>(x); }
+template <tensor A> constexpr auto tan(const A& x) { return apply<inexact_unary_function<&tan>{}>(x); }
+template <tensor A> constexpr auto asin(const A& x) { return apply<inexact_unary_function<&asin>{}>(x); }
+template <tensor A> constexpr auto acos(const A& x) { return apply<inexact_unary_function<&acos>{}>(x); }
+template <tensor A> constexpr auto atan(const A& x) { return apply<inexact_unary_function<&atan>{}>(x); }
+template <tensor A> constexpr auto sinh(const A& x) { return apply<inexact_unary_function<&sinh>{}>(x); }
+template <tensor A> constexpr auto cosh(const A& x) { return apply<inexact_unary_function<&cosh>{}>(x); }
+template <tensor A> constexpr auto tanh(const A& x) { return apply<inexact_unary_function<&tanh>{}>(x); }
+template <tensor A> constexpr auto asinh(const A& x) { return apply<inexact_unary_function<&asinh>{}>(x); }
+template <tensor A> constexpr auto acosh(const A& x) { return apply<inexact_unary_function<&acosh>{}>(x); }
+template <tensor A> constexpr auto atanh(const A& x) { return apply<inexact_unary_function<&atanh>{}>(x); }
 /// 1 / (1 + exp(-x)), the sigmoid
-template <traced A> constexpr auto logistic(const A& x) { return apply<inexact_unary_function<&logistic>{}>(x); }
+template <tensor A> constexpr auto logistic(const A& x) { return apply<inexact_unary_function<&logistic>{}>(x); }
 /// the error function
-template <traced A> constexpr auto erf(const A& x) { return apply<inexact_unary_function<&erf>{}>(x); }
+template <tensor A> constexpr auto erf(const A& x) { return apply<inexact_unary_function<&erf>{}>(x); }
 /// 1 - erf(x)
-template <traced A> constexpr auto erfc(const A& x) { return apply<inexact_unary_function<&erfc>{}>(x); }
+template <tensor A> constexpr auto erfc(const A& x) { return apply<inexact_unary_function<&erfc>{}>(x); }
 /// the inverse of erf
-template <traced A> constexpr auto erf_inv(const A& x) { return apply<inexact_unary_function<&erf_inv>{}>(x); }
+template <tensor A> constexpr auto erf_inv(const A& x) { return apply<inexact_unary_function<&erf_inv>{}>(x); }
 /// log |gamma(x)|
-template <traced A> constexpr auto lgamma(const A& x) { return apply<inexact_unary_function<&lgamma>{}>(x); }
+template <tensor A> constexpr auto lgamma(const A& x) { return apply<inexact_unary_function<&lgamma>{}>(x); }
 /// the derivative of lgamma
-template <traced A> constexpr auto digamma(const A& x) { return apply<inexact_unary_function<&digamma>{}>(x); }
+template <tensor A> constexpr auto digamma(const A& x) { return apply<inexact_unary_function<&digamma>{}>(x); }
 /// the square root; its derivative at 0 is infinite
-template <traced A> constexpr auto sqrt(const A& x) { return apply<inexact_unary_function<&sqrt>{}>(x); }
+template <tensor A> constexpr auto sqrt(const A& x) { return apply<inexact_unary_function<&sqrt>{}>(x); }
 /// 1 / sqrt(x)
-template <traced A> constexpr auto rsqrt(const A& x) { return apply<inexact_unary_function<&rsqrt>{}>(x); }
+template <tensor A> constexpr auto rsqrt(const A& x) { return apply<inexact_unary_function<&rsqrt>{}>(x); }
 /// the cube root
-template <traced A> constexpr auto cbrt(const A& x) { return apply<inexact_unary_function<&cbrt>{}>(x); }
+template <tensor A> constexpr auto cbrt(const A& x) { return apply<inexact_unary_function<&cbrt>{}>(x); }
 /// 1 / x
-template <traced A> constexpr auto reciprocal(const A& x) { return apply<inexact_unary_function<&reciprocal>{}>(x); }
+template <tensor A> constexpr auto reciprocal(const A& x) { return apply<inexact_unary_function<&reciprocal>{}>(x); }
 
 /// |x|; the derivative at 0 is 1
-template <traced A> constexpr auto abs(const A& x) { return apply<unary_function<&abs>{}>(x); }
+template <tensor A> constexpr auto abs(const A& x) { return apply<unary_function<&abs>{}>(x); }
 /// -1, 0 or 1
-template <traced A> constexpr auto sign(const A& x) { return apply<unary_function<&sign>{}>(x); }
-template <traced A> constexpr auto floor(const A& x) { return apply<unary_function<&floor>{}>(x); }
-template <traced A> constexpr auto ceil(const A& x) { return apply<unary_function<&ceil>{}>(x); }
-template <traced A> constexpr auto trunc(const A& x) { return apply<unary_function<&trunc>{}>(x); }
+template <tensor A> constexpr auto sign(const A& x) { return apply<unary_function<&sign>{}>(x); }
+template <tensor A> constexpr auto floor(const A& x) { return apply<unary_function<&floor>{}>(x); }
+template <tensor A> constexpr auto ceil(const A& x) { return apply<unary_function<&ceil>{}>(x); }
+template <tensor A> constexpr auto trunc(const A& x) { return apply<unary_function<&trunc>{}>(x); }
 /// the nearest integer, ties to even
-template <traced A> constexpr auto round(const A& x) { return apply<unary_function<&round>{}>(x); }
+template <tensor A> constexpr auto round(const A& x) { return apply<unary_function<&round>{}>(x); }
 /// x * x
-template <traced A> constexpr auto square(const A& x) { return apply<unary_function<&square>{}>(x); }
-template <traced A> constexpr auto logical_not(const A& x) { return apply<unary_function<&logical_not>{}>(x); }
-template <traced A> constexpr auto is_nan(const A& x) { return apply<inexact_unary_function<&is_nan>{}>(x); }
-template <traced A> constexpr auto is_finite(const A& x) { return apply<inexact_unary_function<&is_finite>{}>(x); }
+template <tensor A> constexpr auto square(const A& x) { return apply<unary_function<&square>{}>(x); }
+template <tensor A> constexpr auto logical_not(const A& x) { return apply<unary_function<&logical_not>{}>(x); }
+template <tensor A> constexpr auto is_nan(const A& x) { return apply<inexact_unary_function<&is_nan>{}>(x); }
+template <tensor A> constexpr auto is_finite(const A& x) { return apply<inexact_unary_function<&is_finite>{}>(x); }
 
 /// x as a constant of differentiation.
-template <traced A> constexpr A stop_gradient(const A& x) { return A(stop_gradient(value(x))); }
+template <tensor A> constexpr A stop_gradient(const A& x) { return A(stop_gradient(value(x))); }
 
 /// The larger of a and b; NaN if either is. The derivative splits evenly at ties.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto maximum(const A& a, const B& b) { return apply_mixed<binary_function<&max, max_p>{}>(a, b); }
 /// The smaller of a and b; NaN if either is. The derivative splits evenly at ties.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto minimum(const A& a, const B& b) { return apply_mixed<binary_function<&min, min_p>{}>(a, b); }
 /// floor(a / b), as Python's //
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto floor_divide(const A& a, const B& b) { return apply_mixed<binary_function<&floor_divide, div_p>{}>(a, b); }
 /// The remainder with the sign of b
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto remainder(const A& a, const B& b) { return apply_mixed<binary_function<&floor_mod, rem_p>{}>(a, b); }
 /// The remainder with the sign of a, as std::fmod
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto fmod(const A& a, const B& b) { return apply_mixed<binary_function<&rem, rem_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto logical_and(const A& a, const B& b) { return apply_mixed<binary_function<&logical_and, and_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto logical_or(const A& a, const B& b) { return apply_mixed<binary_function<&logical_or, or_p>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto logical_xor(const A& a, const B& b) { return apply_mixed<binary_function<&logical_xor, xor_p>{}>(a, b); }
 /// The angle of the point (x, y) in radians
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto atan2(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&atan2, atan2_p>{}>(a, b); }
 /// log(exp(a) + exp(b)), without overflow
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto logaddexp(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&logaddexp, add_p>{}>(a, b); }
 /// sqrt(a * a + b * b)
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto hypot(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&hypot, add_p>{}>(a, b); }
 
 /// x to the power y. Where y is a C++ integer the derivative is that of repeated multiplication, finite at 0.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto pow(const A& x, const B& y) {
   if constexpr (traced<A> && std::is_integral_v<B>) return A(integer_pow(value(x), y));
   else return apply_mixed<inexact_binary_function<static_cast<value (*)(value, value)>(&pow), pow_p>{}>(x, y);
@@ -219,10 +223,11 @@ struct where_function {
   }
 };
 /// a where p, else b. Both are evaluated, and both receive a cotangent (zero where not chosen).
-template <class P, class A, class B> requires traced<P> || traced<A> || traced<B>
+template <class P, class A, class B> requires tensor<P> || tensor<A> || tensor<B>
 constexpr auto where(const P& p, const A& a, const B& b) {
-  const auto& beside = first_traced(p, a, b);
-  if constexpr (!traced<A> && !traced<B>) {
+  if constexpr (!traced<P> && !traced<A> && !traced<B>) {
+    return defer_call<true>([](const auto& x, const auto& y, const auto& q) { return where(q, x, y); }, a, b, p);
+  } else if constexpr (const auto& beside = first_traced(p, a, b); !traced<A> && !traced<B>) {
     constexpr dtype d = std::is_floating_point_v<A> || std::is_floating_point_v<B>
                             ? (std::is_same_v<A, double> || std::is_same_v<B, double> ? dtype::float64 : dtype::float32)
                             : dtype::int32;
@@ -241,8 +246,9 @@ struct clip_function {
   }
 };
 /// minimum(maximum(x, lo), hi): at a bound half the derivative passes, as in jax.numpy.clip.
-template <traced X, class L, class H> constexpr auto clip(const X& x, const L& lo, const H& hi) {
-  return apply<clip_function{}>(x, as_var(x, lo), as_var(x, hi));
+template <tensor X, class L, class H> constexpr auto clip(const X& x, const L& lo, const H& hi) {
+  if constexpr (!traced<X>) return defer_call<true>([](const auto&... v) { return clip(v...); }, x, lo, hi);
+  else return apply<clip_function{}>(x, as_var(x, lo), as_var(x, hi));
 }
 struct clamp_function {
   constexpr value operator()(value lo, value x, value hi) const {
@@ -250,8 +256,9 @@ struct clamp_function {
   }
 };
 /// x limited to [lo, hi], with derivative 0 at the bounds, as in jax.lax.clamp.
-template <class L, traced X, class H> constexpr auto clamp(const L& lo, const X& x, const H& hi) {
-  return apply<clamp_function{}>(as_var(x, lo), x, as_var(x, hi));
+template <class L, tensor X, class H> constexpr auto clamp(const L& lo, const X& x, const H& hi) {
+  if constexpr (!traced<X>) return defer_call<true>([](const auto&... v) { return clamp(v...); }, lo, x, hi);
+  else return apply<clamp_function{}>(as_var(x, lo), x, as_var(x, hi));
 }
 
 template <class... Tags> constexpr reduction_axes axes_from_tags() {
@@ -264,36 +271,36 @@ template <class... Tags> constexpr reduction_axes axes_from_tags() {
   return r;
 }
 // Reductions over all axes, or those of `axis<...>`; with `keepdims` the reduced axes stay with extent 1.
-template <traced X> constexpr auto ravel(const X& x) { return apply<ravel_function{}>(x); }
+template <tensor X> constexpr auto ravel(const X& x) { return apply<ravel_function{}>(x); }
 
-template <traced X, class... Tags> constexpr auto sum(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto sum(const X& x, Tags...) {
   return apply<reduction_function<&reduce_sum, sum_name>{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto prod(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto prod(const X& x, Tags...) {
   return apply<reduction_function<&reduce_prod, prod_name>{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto max(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto max(const X& x, Tags...) {
   return apply<reduction_function<&reduce_max, max_name>{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto min(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto min(const X& x, Tags...) {
   return apply<reduction_function<&reduce_min, min_name>{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto any(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto any(const X& x, Tags...) {
   return apply<reduction_function<&reduce_or, any_name>{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto all(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto all(const X& x, Tags...) {
   return apply<reduction_function<&reduce_and, all_name>{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto mean(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto mean(const X& x, Tags...) {
   return apply<mean_function{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto variance(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto variance(const X& x, Tags...) {
   return apply<variance_function{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto logsumexp(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto logsumexp(const X& x, Tags...) {
   return apply<logsumexp_function{axes_from_tags<Tags...>()}>(x);
 }
-template <traced X, class... Tags> constexpr auto std_(const X& x, Tags...) {
+template <tensor X, class... Tags> constexpr auto std_(const X& x, Tags...) {
   return apply<variance_function{axes_from_tags<Tags...>(), true}>(x);
 }
 
@@ -303,33 +310,34 @@ template <bool Largest, class... Tags> constexpr arg_function arg_from_tags() {
   return {Largest, a.all, a.keepdims, a.all ? 0 : int(a.axes[0])};
 }
 /// The index (int32) of the first largest element, of the whole array or along an axis. NaN counts as largest.
-template <traced X, class... Tags> constexpr auto argmax(const X& x, Tags...) { return apply<arg_from_tags<true, Tags...>()>(x); }
+template <tensor X, class... Tags> constexpr auto argmax(const X& x, Tags...) { return apply<arg_from_tags<true, Tags...>()>(x); }
 /// The index (int32) of the first smallest element. NaN counts as smallest.
-template <traced X, class... Tags> constexpr auto argmin(const X& x, Tags...) { return apply<arg_from_tags<false, Tags...>()>(x); }
+template <tensor X, class... Tags> constexpr auto argmin(const X& x, Tags...) { return apply<arg_from_tags<false, Tags...>()>(x); }
 /// Running sums along an axis (default: of the flattened array).
-template <traced X> constexpr auto cumsum(const X& x) { return apply<cumsum_function{0}>(ravel(x)); }
-template <traced X, extent A> constexpr auto cumsum(const X& x, axis_tag<A>) { return apply<cumsum_function{int(A)}>(x); }
+template <tensor X> constexpr auto cumsum(const X& x) { return apply<cumsum_function{0}>(ravel(x)); }
+template <tensor X, extent A> constexpr auto cumsum(const X& x, axis_tag<A>) { return apply<cumsum_function{int(A)}>(x); }
 
 /// The elements under another shape; one extent may be `dyn`, which is then computed.
-template <extent... E, traced X> constexpr auto reshape(const X& x) { return apply<reshape_function{{E...}}>(x); }
+template <extent... E, tensor X> constexpr auto reshape(const X& x) { return apply<reshape_function{{E...}}>(x); }
 /// Axes reversed, or in the given order.
-template <extent... Axes, traced X> constexpr auto transpose(const X& x) {
+template <extent... Axes, tensor X> constexpr auto transpose(const X& x) {
   return apply<transpose_function{{Axes...}, sizeof...(Axes) == 0}>(x);
 }
-template <extent Axis, traced X> constexpr auto expand_dims(const X& x) { return apply<expand_dims_function{int(Axis)}>(x); }
+template <extent Axis, tensor X> constexpr auto expand_dims(const X& x) { return apply<expand_dims_function{int(Axis)}>(x); }
 /// Without the named axes of extent 1, or without all of them.
-template <extent... Axes, traced X> constexpr auto squeeze(const X& x) { return apply<squeeze_function{{Axes...}}>(x); }
-template <extent... E, traced X> constexpr auto broadcast_to(const X& x) { return apply<broadcast_to_function{{E...}}>(x); }
+template <extent... Axes, tensor X> constexpr auto squeeze(const X& x) { return apply<squeeze_function{{Axes...}}>(x); }
+template <extent... E, tensor X> constexpr auto broadcast_to(const X& x) { return apply<broadcast_to_function{{E...}}>(x); }
 template <extent Axis, class... X> constexpr auto concatenate(const X&... x) { return apply_mixed<concatenate_function{int(Axis)}>(x...); }
 template <extent Axis, class... X> constexpr auto stack(const X&... x) { return apply_mixed<concatenate_function{int(Axis), true}>(x...); }
-template <extent... Axes, traced X> constexpr auto flip(const X& x) { return apply<flip_function{{Axes...}, sizeof...(Axes) == 0}>(x); }
+template <extent... Axes, tensor X> constexpr auto flip(const X& x) { return apply<flip_function{{Axes...}, sizeof...(Axes) == 0}>(x); }
 /// Elements shifted along an axis, those beyond the end coming back at the start.
-template <extent Axis, extent Shift, traced X> constexpr auto roll(const X& x) { return apply<roll_function{int(Axis), Shift}>(x); }
-template <extent... Times, traced X> constexpr auto tile(const X& x) { return apply<tile_function{{Times...}}>(x); }
-template <extent Times, extent Axis, traced X> constexpr auto repeat(const X& x) { return apply<repeat_function{Times, int(Axis)}>(x); }
+template <extent Axis, extent Shift, tensor X> constexpr auto roll(const X& x) { return apply<roll_function{int(Axis), Shift}>(x); }
+template <extent... Times, tensor X> constexpr auto tile(const X& x) { return apply<tile_function{{Times...}}>(x); }
+template <extent Times, extent Axis, tensor X> constexpr auto repeat(const X& x) { return apply<repeat_function{Times, int(Axis)}>(x); }
 /// x with `value` before (low) and after (high) each axis.
-template <class Low, class High, traced X, class V> constexpr auto pad(const X& x, const V& value) {
-  return apply<pad_function{Low::list, High::list}>(x, as_var(x, value));
+template <class Low, class High, tensor X, class V> constexpr auto pad(const X& x, const V& value) {
+  if constexpr (!traced<X>) return defer_call<true>([](const auto&... v) { return pad<Low, High>(v...); }, x, value);
+  else return apply<pad_function{Low::list, High::list}>(x, as_var(x, value));
 }
 
 constexpr slice_function part_of_split(int axis, extent first, extent size) {
@@ -347,7 +355,7 @@ template <extent Parts, extent Axis, shape Dims> struct wrong_split {
   }
 };
 /// Equal parts along an axis, as a std::array.
-template <extent Parts, extent Axis, traced X> constexpr auto split(const X& x) {
+template <extent Parts, extent Axis, tensor X> constexpr auto split(const X& x) {
   constexpr int k = int(Axis < 0 ? Axis + X::rank() : Axis);
   using wrong = wrong_split<Parts, Axis, X::type_shape()>;
   static_assert(report<wrong{}>(lines_of<wrong{}>{}));
@@ -369,7 +377,7 @@ template <extent F, extent L, extent S> struct bounds_of<range_tag<F, L, S>> {
 };
 
 /// x[range, full_extent, ...]: the leading axes cut, the others whole.
-template <auto... Tags, traced X> constexpr auto slice(const X& x) {
+template <auto... Tags, tensor X> constexpr auto slice(const X& x) {
   return apply<slice_function{{bounds_of<std::remove_const_t<decltype(Tags)>>::value...}, int(sizeof...(Tags))}>(x);
 }
 
@@ -401,37 +409,41 @@ constexpr auto index_axes(const X& x, const First& first, const Rest&... rest) {
 }
 
 /// Sizes... elements along each axis from run-time starts (integer scalars), clamped so that they lie inside.
-template <extent... Sizes, traced X, class... I> constexpr auto dynamic_slice(const X& x, const I&... start) {
-  return apply<dynamic_slice_function{{Sizes...}}>(x, index_var(x, start)...);
+template <extent... Sizes, tensor X, class... I> constexpr auto dynamic_slice(const X& x, const I&... start) {
+  if constexpr (!traced<X>) return defer_call<false>([](const auto&... v) { return dynamic_slice<Sizes...>(v...); }, x, start...);
+  else return apply<dynamic_slice_function{{Sizes...}}>(x, index_var(x, start)...);
 }
 /// x with `update` written from run-time starts, clamped so that it lies inside.
-template <traced X, class U, class... I> constexpr auto dynamic_update_slice(const X& x, const U& update, const I&... start) {
-  return apply<dynamic_update_slice_function{}>(x, as_var(x, update), index_var(x, start)...);
+template <tensor X, class U, class... I> constexpr auto dynamic_update_slice(const X& x, const U& update, const I&... start) {
+  if constexpr (!traced<X>) return defer_call<false>([](const auto&... v) { return dynamic_update_slice(v...); }, x, update, start...);
+  else return apply<dynamic_update_slice_function{}>(x, as_var(x, update), index_var(x, start)...);
 }
 /// x[..., indices, ...] along an axis. Out of range gives NaN; negative indices count from the end.
-template <extent Axis, traced X, class I> constexpr auto take(const X& x, const I& indices) {
-  return apply<take_function{int(Axis)}>(x, index_var(x, indices));
+template <extent Axis, tensor X, class I> constexpr auto take(const X& x, const I& indices) {
+  if constexpr (!traced<X>) return defer_call<false>([](const auto&... v) { return take<Axis>(v...); }, x, indices);
+  else return apply<take_function{int(Axis)}>(x, index_var(x, indices));
 }
 /// For each place of `indices`, the element of x there but for its index along the axis.
-template <extent Axis, traced X, class I> constexpr auto take_along_axis(const X& x, const I& indices) {
-  return apply<take_along_axis_function{int(Axis)}>(x, index_var(x, indices));
+template <extent Axis, tensor X, class I> constexpr auto take_along_axis(const X& x, const I& indices) {
+  if constexpr (!traced<X>) return defer_call<false>([](const auto&... v) { return take_along_axis<Axis>(v...); }, x, indices);
+  else return apply<take_along_axis_function{int(Axis)}>(x, index_var(x, indices));
 }
 
 /// Matrix products, as numpy.matmul.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto matmul(const A& a, const B& b) { return apply_mixed<pair_function<static_cast<value (*)(value, value)>(&matmul)>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto dot(const A& a, const B& b) { return apply_mixed<pair_function<static_cast<value (*)(value, value)>(&dot)>{}>(a, b); }
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto outer(const A& a, const B& b) { return apply_mixed<pair_function<static_cast<value (*)(value, value)>(&outer)>{}>(a, b); }
 /// Sum of products over the last axis of both.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto inner(const A& a, const B& b) { return apply_mixed<pair_function<static_cast<value (*)(value, value)>(&inner)>{}>(a, b); }
 /// Sum of products of all elements.
-template <class A, class B> requires traced_pair<A, B>
+template <class A, class B> requires tensor_pair<A, B>
 constexpr auto vdot(const A& a, const B& b) { return apply_mixed<pair_function<static_cast<value (*)(value, value)>(&vdot)>{}>(a, b); }
 /// Contracts the last `Axes` axes of a with the first of b.
-template <int Axes = 2, class A, class B> requires traced_pair<A, B>
+template <int Axes = 2, class A, class B> requires tensor_pair<A, B>
 constexpr auto tensordot(const A& a, const B& b) { return apply_mixed<tensordot_function{Axes}>(a, b); }
 /// Sums of products by axis letters: `einsum<"bij,bjk->bik">(a, b)`. One or two operands.
 template <text Subscripts, class... X> constexpr auto einsum(const X&... x) {

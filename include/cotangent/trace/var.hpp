@@ -55,6 +55,22 @@ concept traced = var_traits<std::remove_cvref_t<X>>::is_var;
 template <class X>
 concept number = std::is_arithmetic_v<std::remove_cvref_t<X>>;
 
+template <class F, class... Leaves> class expression;
+template <class X> inline constexpr bool is_expression_of = false;
+template <class F, class... Leaves> inline constexpr bool is_expression_of<expression<F, Leaves...>> = true;
+template <class X>
+concept is_expression = is_expression_of<std::remove_cvref_t<X>>;
+
+/// What operations take: a var, or outside a trace an array, a view or an expression.
+template <class X>
+concept tensor = traced<X> || is_expression<X> || (!number<X> && requires(const std::remove_cvref_t<X>& x) {
+  x.data();
+  std::remove_cvref_t<X>::type_shape();
+});
+
+/// Fn on concrete operands, as an expression (trace/expression.hpp).
+template <auto Fn, class... X> constexpr auto defer(const X&... operands);
+
 /// Family<T, extents of S...>.
 template <template <class, extent...> class Family, class T, shape S> struct with_shape {
   template <std::size_t... I> static Family<T, S.dims[I]...> make(std::index_sequence<I...>);
@@ -102,9 +118,7 @@ template <auto Fn, class... V> struct why_not {
   }
 };
 
-/// Fn, a function of untyped values, applied to typed ones. If it does not accept these types, the compile error
-/// says why; the trace then fails too, so that nothing else is reported.
-template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
+template <auto Fn, class... V> constexpr auto apply_traced(const V&... operands) {
   constexpr signature s = signature_of<Fn, V...>;
   builder* const builders[] = {value(operands).b...};
   builder* b = builders[0];
@@ -118,6 +132,13 @@ template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
   } else {
     return var_of<s.type, s.dims>(b->failed() ? b->dead() : Fn(value(operands)...));
   }
+}
+
+/// Fn, a function of untyped values, applied to typed ones. If it does not accept these types, the compile error
+/// says why; the trace then fails too, so that nothing else is reported. On concrete arrays it is deferred.
+template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
+  if constexpr ((tensor<V> || ...) && !(traced<V> || ...)) return defer<Fn>(operands...);
+  else return apply_traced<Fn>(operands...);
 }
 
 /// The dtype that a C++ number takes beside an array of dtype `d`: the array's, unless that would lose its kind.
@@ -140,14 +161,12 @@ template <traced V, class A> constexpr auto array_constant(const V& beside, cons
 
 /// What may stand beside a var in an operation.
 template <class X>
-concept operand = traced<X> || number<X> || requires(const X& x) {
-  x.data();
-  X::type_shape();
-};
+concept operand = tensor<X> || number<X>;
 
 template <class V, class X> constexpr auto as_var(const V& beside, const X& x) {
   if constexpr (traced<X>) return x;
   else if constexpr (number<X>) return literal(beside, x);
+  else if constexpr (is_expression<X>) return x.in_trace(beside);
   else return array_constant(beside, x);
 }
 
@@ -159,8 +178,8 @@ template <class X, class... Rest> constexpr const auto& first_traced(const X& x,
 
 /// Fn on vars, numbers and constant arrays mixed.
 template <auto Fn, class... X> constexpr auto apply_mixed(const X&... x) {
-  const auto& beside = first_traced(x...);
-  return apply<Fn>(as_var(beside, x)...);
+  if constexpr ((traced<X> || ...)) return apply<Fn>(as_var(first_traced(x...), x)...);
+  else return defer<Fn>(x...);
 }
 
 }  // namespace cotangent

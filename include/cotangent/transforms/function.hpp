@@ -155,19 +155,17 @@ template <class... A> constexpr builder* builder_of(const A&... arguments) {
   return b;
 }
 
-/// Runs a function on arrays: compiled on first use of these types (compiler/jit.hpp).
-template <class F, class... A> auto run_compiled(const F& f, A&&... arguments);
-
 /// What all transformed functions share. A transform T has
 ///   transformed<V...>(level) const -> closure        its graph for arguments of the types V
 ///   result<V...>                                     the tree of vars it returns
+///   f, inner_arguments<V...>, with<G>                the function, the types it is called with, and T of another one
 template <class T> struct transform_base {
   template <class... A> constexpr auto operator()(A&&... arguments) const {
     const T& self = static_cast<const T&>(*this);
     if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) || (!stateless<T> && (has_only_numbers<A>() && ...)))
       return inlined(self, arguments...);
     else
-      return run_compiled(self, std::forward<A>(arguments)...);
+      return run_compiled(self, evaluated(std::forward<A>(arguments))...);
   }
 
  private:

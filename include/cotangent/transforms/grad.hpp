@@ -92,6 +92,8 @@ template <class F, class Wrt, bool WithValue, bool HasAux> struct gradient : tra
   [[no_unique_address]] F f;
   constexpr gradient() = default;
   constexpr explicit gradient(const F& function) : f(function) {}
+  template <class G> using with = gradient<G, Wrt, WithValue, HasAux>;
+  template <class... V> using inner_arguments = std::tuple<V...>;
 
   template <class... V> struct result_of {
     using out = traced_result<F, V...>;
@@ -147,6 +149,8 @@ template <class F> struct pushforward : transform_base<pushforward<F>> {
   [[no_unique_address]] F f;
   constexpr pushforward() = default;
   constexpr explicit pushforward(const F& function) : f(function) {}
+  template <class G> using with = pushforward<G>;
+  template <class P, class> using inner_arguments = P;
   template <class P> struct of;
   template <class... V> struct of<std::tuple<V...>> {
     using out = traced_result<F, V...>;
@@ -206,6 +210,8 @@ template <class F, bool WithValue> struct pullback_function : transform_base<pul
   [[no_unique_address]] F f;
   constexpr pullback_function() = default;
   constexpr explicit pullback_function(const F& function) : f(function) {}
+  template <class G> using with = pullback_function<G, WithValue>;
+  template <class P, class> using inner_arguments = P;
   template <class P> using of = typename pushforward<F>::template of<P>;
   template <class P, class C> struct result_of {
     static auto make() {
@@ -279,6 +285,8 @@ template <class F, class... P> struct transposed : transform_base<transposed<F, 
   [[no_unique_address]] F f;
   constexpr transposed() = default;
   constexpr explicit transposed(const F& function) : f(function) {}
+  template <class G> using with = transposed<G, P...>;
+  template <class> using inner_arguments = std::tuple<P...>;
   template <class C> using result = std::tuple<P...>;
   template <class C> constexpr closure transformed(nesting level) const {
     closure c = trace_for_transform<P...>(f, level);

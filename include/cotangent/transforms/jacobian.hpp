@@ -45,6 +45,8 @@ template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jac
   [[no_unique_address]] F f;
   constexpr jacobian() = default;
   constexpr explicit jacobian(const F& function) : f(function) {}
+  template <class G> using with = jacobian<G, Wrt, Forward>;
+  template <class... V> using inner_arguments = std::tuple<V...>;
 
   template <class... V> using result = typename jacobian_tree<traced_result<F, V...>, typename gradient_tree<Wrt, V...>::type>::type;
 

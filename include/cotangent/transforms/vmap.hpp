@@ -116,6 +116,7 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
   [[no_unique_address]] F f;
   constexpr mapped() = default;
   constexpr explicit mapped(const F& function) : f(function) {}
+  template <class G> using with = mapped<G, in_axes_tag<In...>, out_axes_tag<Out...>, Size>;
 
   /// Axes per leaf of the arguments V, as the user wrote them.
   template <class... V> static constexpr sequence<int> written_axes() {
@@ -183,9 +184,10 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
       return sizeof...(Out) == 1 ? axes[0] : std::size_t(leaf) < axes.size() ? axes[std::size_t(leaf)] : not_mapped;
     }
   };
+  template <class... V> using inner_arguments = typename unbatched<std::tuple<V...>, axes_of<V...>>::type;
   template <class... V> static constexpr bool fits = why_wrong<V...>{}().empty();
   template <class... V> struct types_for {
-    using arguments = typename unbatched<std::tuple<V...>, axes_of<V...>>::type;
+    using arguments = inner_arguments<V...>;
     using out = typename pushforward<F>::template of<arguments>::out;
     using type = typename batched<out, axes_of<V...>, mapped_extent<V...>()>::type;
   };

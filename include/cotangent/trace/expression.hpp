@@ -1,0 +1,141 @@
+#pragma once
+/// `expression`: an operation on concrete arrays, deferred. Used as an array it runs as one fused program, compiled like
+/// any traced function: `array<float, 3> y = a * x + ct::sin(z);`.
+
+#include <ostream>
+#include <tuple>
+
+#include <cotangent/core/array.hpp>
+#include <cotangent/core/print.hpp>
+#include <cotangent/core/tree.hpp>
+#include <cotangent/trace/functions.hpp>
+#include <cotangent/trace/var.hpp>
+
+namespace cotangent {
+
+/// Runs a function on arrays: compiled on first use of these types (compiler/jit.hpp).
+template <class F, class... A> auto run_compiled(const F& f, A&&... arguments);
+
+/// The deferred call of a stateless function on leaves: views of arrays, and numbers. Views are not owners: use an
+/// expression before the arrays that it was made of go.
+template <class F, class... Leaves> class expression {
+ public:
+  /// The var that F returns.
+  using result = decltype(F{}(std::declval<const rebind_tree<Leaves, var>&>()...));
+  using value_type = typename result::value_type;
+  static constexpr cotangent::shape type_shape() { return result::type_shape(); }
+  static constexpr int rank() { return result::rank(); }
+
+  std::tuple<Leaves...> leaves;
+
+  /// The result. Throws shape_error if run-time extents disagree.
+  auto evaluate() const {
+    return std::apply([](const auto&... leaf) { return run_compiled(F{}, leaf...); }, leaves);
+  }
+  /// Rank 0 converts to its element.
+  operator value_type() const requires(result::rank() == 0) { return value_type(evaluate()); }
+
+  /// The result as a constant of the trace of `beside`.
+  template <class V> constexpr auto in_trace(const V& beside) const {
+    return std::apply([&](const auto&... leaf) { return F{}(number_or_constant(beside, leaf)...); }, leaves);
+  }
+
+ private:
+  template <class V, class Leaf> static constexpr auto number_or_constant(const V& beside, const Leaf& leaf) {
+    if constexpr (number<Leaf>) return literal(var<Leaf>(value(beside)), leaf);
+    else return array_constant(beside, leaf);
+  }
+};
+
+template <class F, class... Leaves> std::ostream& operator<<(std::ostream& out, const expression<F, Leaves...>& e) {
+  return out << e.evaluate();
+}
+
+/// An expression's result; anything else as it is.
+template <class X> constexpr decltype(auto) evaluated(X&& x) {
+  if constexpr (is_expression<X>) return x.evaluate();
+  else return std::forward<X>(x);
+}
+
+/// The operands of a deferred operation: how many leaves each takes, and what it is, given those as vars.
+struct leaf_operand {
+  static constexpr int leaves = 1;
+  template <class V> static constexpr V make(const V& leaf) { return leaf; }
+};
+template <class F, int Leaves> struct expression_operand {
+  static constexpr int leaves = Leaves;
+  template <class... V> static constexpr auto make(const V&... leaf) { return F{}(leaf...); }
+};
+/// A C++ number, which adopts the dtype of what stands beside it.
+template <class U> struct number_operand {
+  static constexpr int leaves = 1;
+  template <class V> static constexpr V make(const V& leaf) { return leaf; }
+};
+template <class X> inline constexpr bool is_number_operand = false;
+template <class U> inline constexpr bool is_number_operand<number_operand<U>> = true;
+
+/// G on operands, as a function of all their leaves. Adopt: numbers take the dtype that they take beside the first array.
+template <class G, bool Adopt, class... Operands> struct deferred {
+  template <class... V> constexpr auto operator()(const V&... leaves) const {
+    return call(std::tuple<V...>(leaves...), std::index_sequence_for<Operands...>{});
+  }
+
+ private:
+  static constexpr int count = int(sizeof...(Operands));
+  static constexpr int first_leaf(int operand) {
+    const int sizes[] = {Operands::leaves...};
+    int n = 0;
+    for (int k = 0; k < operand; ++k) n += sizes[k];
+    return n;
+  }
+  /// The first operand that is no number.
+  static constexpr int first_array() {
+    const bool numbers[] = {is_number_operand<Operands>...};
+    int k = 0;
+    while (k + 1 < count && numbers[k]) ++k;
+    return k;
+  }
+  template <int K> using operand = std::tuple_element_t<std::size_t(K), std::tuple<Operands...>>;
+
+  template <int K, class Leaves> static constexpr auto make(const Leaves& leaves) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return operand<K>::make(std::get<std::size_t(first_leaf(K)) + I>(leaves)...);
+    }(std::make_index_sequence<std::size_t(operand<K>::leaves)>{});
+  }
+  template <class Operand, class Beside, class V> static constexpr auto adopt(const V& x) {
+    if constexpr (Adopt && is_number_operand<Operand>)
+      return apply<astype_function{adopted_dtype<typename V::value_type>(Beside::type)}>(x);
+    else return x;
+  }
+  template <class Leaves, std::size_t... K> static constexpr auto call(const Leaves& leaves, std::index_sequence<K...>) {
+    using beside = decltype(make<first_array()>(leaves));
+    return G{}(adopt<Operands, beside>(make<int(K)>(leaves))...);
+  }
+};
+
+/// What an operand brings to a deferred operation: its description, and its leaves.
+template <class X> constexpr auto describe_operand(const X& x) {
+  if constexpr (is_expression<X>) return x.leaves;
+  else if constexpr (number<X>) return std::tuple<X>(x);
+  else
+    return [&]<class T, extent... E>(std::type_identity<array<T, E...>>) {
+      return std::tuple<view<const T, E...>>(view<const T, E...>(x));
+    }(std::type_identity<rebind_tree<X, array>>{});
+}
+template <class X> struct operand_of { using type = std::conditional_t<number<X>, number_operand<X>, leaf_operand>; };
+template <class F, class... Leaves> struct operand_of<expression<F, Leaves...>> {
+  using type = expression_operand<F, int(sizeof...(Leaves))>;
+};
+
+/// A stateless function of vars on concrete operands.
+template <bool Adopt, class G, class... X> constexpr auto defer_call(G, const X&... x) {
+  return [&]<class... Leaves>(std::tuple<Leaves...> leaves) {
+    return expression<deferred<G, Adopt, typename operand_of<X>::type...>, Leaves...>{std::move(leaves)};
+  }(std::tuple_cat(describe_operand(x)...));
+}
+template <auto Fn> struct typed_function {
+  template <class... V> constexpr auto operator()(const V&... operands) const { return apply<Fn>(operands...); }
+};
+template <auto Fn, class... X> constexpr auto defer(const X&... x) { return defer_call<true>(typed_function<Fn>{}, x...); }
+
+}  // namespace cotangent
