@@ -1,6 +1,8 @@
 #pragma once
 /// The memory plan: which intermediate values share bytes of one arena, and which donated inputs become outputs.
 
+#include <array>
+
 #include <cotangent/compiler/fuse.hpp>
 
 namespace cotangent {
