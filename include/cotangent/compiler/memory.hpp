@@ -228,10 +228,13 @@ template <plan_sizes S> struct plan {
   }
 };
 
+/// Not a variable of `make_plan`, whose call would evaluate it once more.
+template <auto Make, auto Donated, std::size_t Capacity> inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated());
+
 /// The plan of the graph that `Make` returns; `Donated` returns a flag per input. Both are evaluated once, or twice if
 /// the plan is very large.
 template <auto Make, auto Donated, std::size_t Capacity = 1 << 16> constexpr auto make_plan() {
-  constexpr packed_plan<Capacity> packed(Make(), Donated());
+  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity>;
   if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count>();
   else return plan<packed.sizes>(packed);
 }
