@@ -87,7 +87,7 @@ class scheduler {
   }
 
   constexpr schedule run() {
-    out_.statements.reserve(g_.nodes.count);
+    out_.statements.reserve(g_.nodes.count + g_.nodes.count / 8 + 16);
     require_memory();
     find_origins();
     find_spaces();
@@ -239,7 +239,7 @@ class scheduler {
   constexpr int space_number(const shape& s) {
     for (std::size_t i = 0; i < spaces_.count; ++i) {
       const shape& known = spaces_.items[i];
-      if (known.rank == s.rank && known.dims[0] == s.dims[0] && known == s) return int(i);
+      if (known.rank == s.rank && (s.rank == 0 || known.dims[0] == s.dims[0]) && known == s) return int(i);
     }
     spaces_.push_back(s);
     first_of_space_.push_back(-1);

@@ -205,16 +205,15 @@ struct builder {
     c.b = this;
     for (int i = 0; i < c.count; ++i)
       if (!c.operands[i].b) fail(message{} << c.op->name << ": an operand is not a traced value");
-    if (failed()) return dead();
+    if (g.error.length > 0) return dead();
     c.dims = {};
     c.op->infer(c);
     return emit_inferred(c);
   }
 
-  /// The same for a call whose result's dtype and extents are known.
-  constexpr value emit_inferred(call c) {
-    c.b = this;
-    if (failed()) return dead();
+  /// The same for a call on this builder whose result's dtype and extents are known.
+  constexpr value emit_inferred(const call& c) {
+    if (g.error.length > 0) return dead();
     if (simplifying && c.op->has.simplify)
       if (value simpler = c.op->simplify(c)) return simpler;
     return {this, append(c)};
@@ -321,11 +320,6 @@ struct builder {
       for (int i = 0; i < c.attribute_count; ++i) attributes[i] = c.attributes[i];
     }
     *g.nodes.extend(1) = {c.op, c.op->id, c.type, c.dims, c.bits, int(operand_start), c.count, int(attribute_start), c.attribute_count};
-    return enter(h);
-  }
-
-  /// Makes the last node known by its hash.
-  constexpr int enter(std::size_t h) {
     *earlier.extend(1) = latest[h];
     latest[h] = int(g.nodes.count);
     return latest[h] - 1;
@@ -340,9 +334,9 @@ constexpr value emit(const value (&operands)[N], const extent* attributes = null
                      dtype type = dtype::float32) {
   value adopted[N];
   builder* b = operands[0].b;
-  for (const value& v : operands)
-    if (v.b && v.b->level > b->level) b = v.b;
-  for (std::size_t i = 0; i < N; ++i) adopted[i] = operands[i].b ? b->adopt(operands[i]) : operands[i];
+  for (std::size_t i = 1; i < N; ++i)
+    if (operands[i].b && operands[i].b->level > b->level) b = operands[i].b;
+  for (std::size_t i = 0; i < N; ++i) adopted[i] = !operands[i].b || operands[i].b == b ? operands[i] : b->adopt(operands[i]);
   call c;
   c.op = &primitive_of<P>, c.operands = adopted, c.count = int(N), c.type = type;
   c.attributes = attributes, c.attribute_count = attribute_count;
