@@ -190,7 +190,6 @@ template <plan_sizes S> struct plan {
   extent arena_bytes = 0;
   bool dynamic_arena = false;
 
-  constexpr plan() = default;
   template <std::size_t Capacity> constexpr explicit plan(const packed_plan<Capacity>& packed) {
     const extent* from = packed.data.words;
     const auto take = [&]<class T>(T& to) { to = T(*from++); };

@@ -91,7 +91,6 @@ template <graph_sizes S> struct frozen_graph {
   std::array<equality, S.equalities> equalities{};
   message error;
 
-  constexpr frozen_graph() = default;
   template <std::size_t Capacity> constexpr explicit frozen_graph(const packed_graph<Capacity>& packed) : error(packed.error) {
     const extent* from = packed.data.words;
     const primitive* const* op = packed.primitives;
