@@ -227,13 +227,18 @@ template <plan_sizes S> struct plan {
   }
 };
 
-/// Not a variable of `make_plan`, whose call would evaluate it once more.
+#ifdef __clang__
 template <auto Make, auto Donated, std::size_t Capacity> inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated());
+#endif
 
 /// The plan of the graph that `Make` returns; `Donated` returns a flag per input. Both are evaluated once, or twice if
 /// the plan is very large.
-template <auto Make, auto Donated, std::size_t Capacity = 1 << 16> constexpr auto make_plan() {
+template <auto Make, auto Donated, std::size_t Capacity = 1 << 16> consteval auto make_plan() {
+#ifdef __clang__  // as in `freeze`
   constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity>;
+#else
+  constexpr packed_plan<Capacity> packed(Make(), Donated());
+#endif
   if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count>();
   else return plan<packed.sizes>(packed);
 }

@@ -147,13 +147,19 @@ template <graph_sizes S> struct frozen_graph {
   }
 };
 
-/// Not a variable of `freeze`, whose call would evaluate it once more.
+#ifdef __clang__
+/// Clang would evaluate a variable of `freeze` once more in each call; g++ would keep this one in unoptimized objects.
 template <auto Make, std::size_t Capacity> inline constexpr packed_graph<Capacity> packed_graph_of(Make());
+#endif
 
 /// The graph as a value that a constexpr variable can hold. `Make` is a captureless constexpr function object; it is
 /// evaluated once, or twice if the graph is very large.
-template <auto Make, std::size_t Capacity = 1 << 16> constexpr auto freeze() {
+template <auto Make, std::size_t Capacity = 1 << 16> consteval auto freeze() {
+#ifdef __clang__
   constexpr const auto& packed = packed_graph_of<Make, Capacity>;
+#else
+  constexpr packed_graph<Capacity> packed(Make());
+#endif
   if constexpr (packed.data.count > Capacity) return freeze<Make, packed.data.count>();
   else return frozen_graph<packed.sizes>(packed);
 }
