@@ -73,7 +73,9 @@ class scheduler {
  public:
   constexpr explicit scheduler(const graph& g) : g_(g) {
     b_.take_symbols(g);
-    b_.g = g;
+    b_.g.nodes = sequence<node>::borrow(g.nodes.items, g.nodes.count);
+    b_.g.operands = sequence<int>::borrow(g.operands.items, g.operands.count);
+    b_.g.attributes = sequence<extent>::borrow(g.attributes.items, g.attributes.count);
     const std::size_t n = g.nodes.size();
     group_.assign(n, -1);
     buffer_.assign(n, -1);
@@ -85,7 +87,10 @@ class scheduler {
   }
 
   constexpr schedule run() {
+    out_.statements.reserve(g_.nodes.count + g_.nodes.count / 8 + 16);
     require_memory();
+    find_origins();
+    find_spaces();
     form_groups();
     order_groups();
     mark_stored();
@@ -93,7 +98,7 @@ class scheduler {
     for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
     find_lifetimes();
     out_.output_buffers = output_buffers_;
-    return out_;
+    return std::move(out_);
   }
 
  private:
@@ -111,6 +116,7 @@ class scheduler {
   struct group {
     int node = -1;  // opaque
     shape space;
+    int space_number = -1;
     sequence<member> members;
     int next_of_space = -1;
   };
@@ -127,6 +133,8 @@ class scheduler {
   sequence<int> group_;      // per node: the group that computes (or finishes) it
   sequence<int> buffer_;
   flag_list stored_, copied_;   // must be in memory; a view that must be copied there
+  sequence<int> origin_;        // per node: the node whose memory or register it is read from, through views and reshapes
+  sequence<int> space_;         // per node: the number of its shape in spaces_
   sequence<role> kinds_;        // per node
   sequence<group> groups_;
   sequence<write> writes_;
@@ -141,8 +149,6 @@ class scheduler {
   constexpr bool is_windowed(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id); }
   constexpr bool is_reshape(int n) const { return is(n, primitive_of<reshape_p>.id); }
   constexpr bool is_inline_source(int n) const { return is(n, primitive_of<constant_p>.id) || is(n, primitive_of<iota_p>.id); }
-  /// Computed in a kernel, point by point.
-  constexpr bool is_lane_node(int n) const { return kind(n) == role::pointwise || kind(n) == role::gather; }
 
   constexpr call call_of(int n, sequence<value>& operands) {
     const node& x = at(n);
@@ -167,18 +173,13 @@ class scheduler {
     return n;
   }
 
-  /// The node whose memory or register `n` is read from, through views and reshapes.
-  struct origin {
-    int node = -1;
-    bool direct = true;  // without any
-  };
-  constexpr origin origin_of(int n) const {
-    const int start = n;
-    if (kinds_.items[n] == role::view || is_reshape(n)) {
-      while (kinds_.items[n] == role::view && !copied_.items[n]) n = g_.operand(n, 0);
-      n = behind_reshapes(n);
+  constexpr void find_origins() {
+    origin_.reserve(g_.nodes.count);
+    for (int n = 0; n < g_.size(); ++n) {
+      const bool through = !copied_.items[n] && (kinds_.items[n] == role::view || is_reshape(n));
+      origin_.items[n] = through ? origin_.items[g_.operand(n, 0)] : n;
     }
-    return {n, n == start};
+    origin_.count = g_.nodes.count;
   }
 
   /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
@@ -224,39 +225,51 @@ class scheduler {
     stored_[std::size_t(behind_reshapes(n))] = 1;
   }
 
-  /// The first group in which a value over `space` may use node n at every point.
-  constexpr int first_use(int n, const shape& space) {
-    const origin o = origin_of(n);
-    const int made = group_.items[o.node];
+  /// The first group in which a value over a space may use node n at every point; `from` is n's origin.
+  constexpr int first_use(int n, int from, int space) const {
+    const int made = group_.items[from];
     if (made < 0) return 0;
     const group& there = groups_.items[made];
-    const bool in_register = is_lane_node(o.node) || (copied_.items[o.node] && !is_windowed(o.node));
-    return o.direct && in_register && there.node < 0 && there.space == space ? made : made + 1;
+    if (n != from || there.space_number != space) return made + 1;
+    const role k = kinds_.items[from];
+    return k == role::pointwise || k == role::gather || (copied_.items[from] && !is_windowed(from)) ? made : made + 1;
   }
+  constexpr int first_use(int n, int space) const { return first_use(n, origin_.items[n], space); }
 
   constexpr int space_number(const shape& s) {
-    for (std::size_t i = 0; i < spaces_.size(); ++i)
-      if (spaces_[i] == s) return int(i);
+    for (std::size_t i = 0; i < spaces_.count; ++i) {
+      const shape& known = spaces_.items[i];
+      if (known.rank == s.rank && (s.rank == 0 || known.dims[0] == s.dims[0]) && known == s) return int(i);
+    }
     spaces_.push_back(s);
     first_of_space_.push_back(-1);
     last_of_space_.push_back(-1);
     return int(spaces_.size()) - 1;
   }
+  constexpr void find_spaces() {
+    space_.reserve(g_.nodes.count);
+    int last = space_number({});  // neighbours mostly have one shape
+    for (std::size_t n = 0; n < g_.nodes.count; ++n) {
+      if (!(g_.nodes.items[n].dims == spaces_.items[last])) last = space_number(g_.nodes.items[n].dims);
+      space_.items[n] = last;
+    }
+    space_.count = g_.nodes.count;
+  }
 
-  /// Puts a member into the earliest kernel over `space` from group `bound` on.
-  constexpr int place(member m, const shape& space, int bound) {
-    if (bound < int(groups_.count) && groups_.items[bound].node < 0 && groups_.items[bound].space == space) {
+  /// Puts a member into the earliest kernel over a space from group `bound` on.
+  constexpr int place(member m, int space, int bound) {
+    if (bound < int(groups_.count) && groups_.items[bound].space_number == space) {
       groups_.items[bound].members.push_back(m);
       return bound;
     }
-    const std::size_t s = std::size_t(space_number(space));
+    const std::size_t s = std::size_t(space);
     int found = -1;
     for (int i = first_of_space_[s]; found < 0 && i >= 0; i = groups_[std::size_t(i)].next_of_space)
       if (i >= bound) found = i;
     if (found < 0) {
       found = int(groups_.size());
       group fresh;
-      fresh.space = space;
+      fresh.space = spaces_[s], fresh.space_number = space;
       groups_.push_back(fresh);
       if (last_of_space_[s] >= 0) groups_[std::size_t(last_of_space_[s])].next_of_space = found;
       else first_of_space_[s] = found;
@@ -266,8 +279,8 @@ class scheduler {
     return found;
   }
 
-  constexpr int place_write(const write& w, const shape& space, int bound) {
-    const int use = first_use(w.source, space);
+  constexpr int place_write(const write& w, int bound) {
+    const int space = space_.items[w.source], use = first_use(w.source, space);
     writes_.push_back(w);
     const int made = place({-1, int(writes_.size()) - 1}, space, bound > use ? bound : use);
     writes_.back().group = made;
@@ -277,33 +290,34 @@ class scheduler {
   constexpr void form_groups() {
     sequence<value> operands;
     for (int n = 0; n < g_.size(); ++n) {
-      if (at(n).is_input() || (is_inline_source(n) && !copied_[std::size_t(n)]) || is(n, primitive_of<dense_p>.id)) continue;
-      const node& x = at(n);
-      const shape dims = x.dims;
-      if (copied_[std::size_t(n)]) {
-        const int bound = first_use_of_copied(n, dims);
-        group_[std::size_t(n)] = place({n, -1}, dims, bound);
-      } else if (kind(n) == role::view || is_reshape(n)) {
-        continue;
-      } else if (is_lane_node(n)) {
-        int bound = 0;
-        for (int k = 0; k < x.operand_count; ++k) {
-          int use = first_use(g_.operand(n, k), dims);
-          if (kind(n) == role::gather && k == 0) use = after(g_.operand(n, k));
+      const node& x = g_.nodes.items[n];
+      const role k = kinds_.items[n];
+      if (x.op_id == 0 || (is_inline_source(n) && !copied_.items[n]) || x.op_id == primitive_of<dense_p>.id) continue;
+      const int space = space_.items[n];
+      if (copied_.items[n]) {
+        const int bound = k == role::view ? first_use(n, origin_.items[g_.operand(n, 0)], space) : 0;
+        group_.items[n] = place({n, -1}, space, bound);
+      } else if (k == role::pointwise || k == role::gather) {
+        const int* read = g_.operands.items + x.operands;
+        int bound = k == role::gather ? after(read[0]) : 0;
+        for (int i = k == role::gather; i < x.operand_count; ++i) {
+          const int use = first_use(read[i], origin_.items[read[i]], space);
           if (use > bound) bound = use;
         }
-        group_[std::size_t(n)] = place({n, -1}, dims, bound);
-      } else if (kind(n) == role::reduction) {
-        const shape space = at(g_.operand(n, 0)).dims;
-        group_[std::size_t(n)] = place({n, -1}, space, first_use(g_.operand(n, 0), space));
-        stored_[std::size_t(n)] = 1;
+        group_.items[n] = place({n, -1}, space, bound);
+      } else if (k == role::view || is_reshape(n)) {
+        continue;
+      } else if (k == role::reduction) {
+        const int operand = g_.operand(n, 0), whole = space_.items[operand];
+        group_.items[n] = place({n, -1}, whole, first_use(operand, whole));
+        stored_.items[n] = 1;
       } else if (is(n, primitive_of<concatenate_p>.id)) {
-        write w{-1, n, -1, {0, contiguous(dims)}};
+        write w{-1, n, -1, {0, contiguous(x.dims)}};
         const int axis = int(g_.attribute(n, 0));
         int last = 0;
         for (int k = 0; k < x.operand_count; ++k) {
           w.source = g_.operand(n, k);
-          const int made = place_write(w, at(w.source).dims, 0);
+          const int made = place_write(w, 0);
           if (made > last) last = made;
           const extent step = b_.symbols.combine(symbol::product, at(w.source).dims[axis], w.window.strides[axis]);
           w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, step);
@@ -323,15 +337,8 @@ class scheduler {
     place_outputs();
   }
 
-  constexpr int first_use_of_copied(int n, const shape& dims) {
-    if (kind(n) != role::view) return 0;
-    copied_[std::size_t(n)] = 0;
-    const int bound = first_use(n, dims);
-    copied_[std::size_t(n)] = 1;
-    return bound;
-  }
   /// The first group after n is in memory.
-  constexpr int after(int n) { return group_[std::size_t(origin_of(n).node)] + 1; }
+  constexpr int after(int n) { return group_.items[origin_.items[n]] + 1; }
 
   /// A pad first fills its buffer, then stores the operand into its window.
   constexpr void place_pad(int n, const call& c) {
@@ -340,14 +347,14 @@ class scheduler {
     fill.window.strides = contiguous(dims);
     writes_.push_back(fill);
     const int padding_ready = after(g_.operand(n, 1));
-    const int filled_in = place({-1, int(writes_.size()) - 1}, dims, padding_ready);
+    const int filled_in = place({-1, int(writes_.size()) - 1}, space_.items[n], padding_ready);
     writes_.back().group = filled_in;
     write w{g_.operand(n, 0), n, -1, {0, contiguous(dims)}};
     for (int i = 0; i < dims.rank; ++i) {
       w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, low[i], w.window.strides[i]));
       w.window.strides[i] = b_.symbols.combine(symbol::product, w.window.strides[i], interior[i] + 1);
     }
-    group_[std::size_t(n)] = place_write(w, at(w.source).dims, filled_in + 1);
+    group_[std::size_t(n)] = place_write(w, filled_in + 1);
     stored_[std::size_t(n)] = 1;
   }
 
@@ -359,7 +366,7 @@ class scheduler {
       for (int other : output_node_) taken = taken || other == origin;
       if (taken) {
         output_node_.push_back(-1);
-        place_write({n, -1, int(o), {0, contiguous(at(n).dims)}}, at(n).dims, 0);
+        place_write({n, -1, int(o), {0, contiguous(at(n).dims)}}, 0);
       } else {
         output_node_.push_back(origin);
         stored_[std::size_t(origin)] = 1;
@@ -409,7 +416,7 @@ class scheduler {
   constexpr int last_needed(int candidate, int gemm, bool& uses) {
     int last = -1;
     const auto need = [&](int n) {
-      const int from = origin_of(n).node, made = group_.items[from];
+      const int from = origin_.items[n], made = group_.items[from];
       if (made < 0 || made == candidate) return;
       uses = uses || made == gemm;
       if (position_[std::size_t(made)] > last) last = position_[std::size_t(made)];
@@ -435,40 +442,47 @@ class scheduler {
     if (kinds_.items[n] != role::pointwise || copied_.items[n] || at(n).op->flops > 2) return too_much;
     int cost = 1;
     for (int k = 0; k < at(n).operand_count && cost <= limit; ++k) {
-      const origin o = origin_of(g_.operand(n, k));
-      if (!o.direct || group_.items[o.node] < 0 || stored_.items[o.node] || kinds_.items[o.node] != role::pointwise) continue;
-      const int again = cost_again(o.node);
+      const int o = g_.operand(n, k);
+      if (origin_.items[o] != o || group_.items[o] < 0 || stored_.items[o] || kinds_.items[o] != role::pointwise) continue;
+      const int again = cost_again(o);
       if (again <= limit) cost += again;
     }
     return cost <= limit ? cost : too_much;
   }
 
-  /// Marks n as stored if group `by` must read it from memory: a group other than its own, or through a view. What is
-  /// cheap is computed again there, from operands that then must be stored.
-  constexpr void use(int n, int by) {
-    const origin o = origin_of(n);
-    const int made = group_.items[o.node];
-    if (made < 0 || (made == by && o.direct) || stored_.items[o.node]) return;
+  /// Marks n's origin `from` as stored if group `by` must read it from memory: a group other than its own, or through a
+  /// view. What is cheap is computed again there, from operands that then must be stored.
+  constexpr void use(int n, int from, int by) {
+    const int made = group_.items[from];
+    if (made < 0 || (made == by && n == from) || stored_.items[from]) return;
     const group& user = groups_.items[by];
-    if (o.direct && user.node < 0 && user.space == at(o.node).dims && cost_again(o.node) < 100) {
-      for (int k = 0; k < at(o.node).operand_count; ++k) use(g_.operand(o.node, k), by);
-      return;
+    if (n == from && user.space_number == space_.items[from] && cost_again(from) < 100) use_operands(from, by);
+    else stored_.items[from] = 1;
+  }
+  constexpr void use_operands(int n, int by) {
+    const node& x = g_.nodes.items[n];
+    const int* read = g_.operands.items + x.operands;
+    for (int k = 0; k < x.operand_count; ++k) {
+      const int from = origin_.items[read[k]], made = group_.items[from];
+      if (made < 0 || (made == by && read[k] == from)) continue;  // as in `use`: the common case without a call
+      use(read[k], from, by);
     }
-    stored_.items[o.node] = 1;
   }
 
   constexpr void mark_stored() {
     for (int i = 0; i < int(groups_.size()); ++i) {
       const group& x = groups_[std::size_t(i)];
-      for (const member& m : x.members) {
-        if (m.write >= 0) use(writes_[std::size_t(m.write)].source, i);
-        else if (copied_[std::size_t(m.node)]) {
-          copied_[std::size_t(m.node)] = 0;
-          use(m.node, i);
-          copied_[std::size_t(m.node)] = 1;
-          stored_[std::size_t(m.node)] = 1;
-        } else
-          for (int k = 0; k < at(m.node).operand_count; ++k) use(g_.operand(m.node, k), i);
+      for (std::size_t j = 0; j < x.members.count; ++j) {
+        const member m = x.members.items[j];
+        if (m.write >= 0) {
+          const int source = writes_[std::size_t(m.write)].source;
+          use(source, origin_.items[source], i);
+        } else if (copied_.items[m.node]) {
+          if (kinds_.items[m.node] == role::view) use(m.node, origin_.items[g_.operand(m.node, 0)], i);
+          stored_.items[m.node] = 1;
+        } else {
+          use_operands(m.node, i);
+        }
       }
     }
   }
@@ -523,6 +537,11 @@ class scheduler {
     for (int i = 0; i < a.strides.rank; ++i) a.strides[i] = local_extent(a.strides[i]);
     return a;
   }
+  /// A statement at the end of the step, to be filled in before the next one.
+  constexpr statement& new_statement() {
+    ++step_.statement_count;
+    return *out_.statements.extend(1);
+  }
   constexpr int add_statement(const statement& s) {
     out_.statements.push_back(s);
     return step_.statement_count++;
@@ -541,29 +560,40 @@ class scheduler {
   /// The register that holds node n at the current point.
   constexpr int fetch(int n) {
     if (register_group_.items[n] == current_) return register_.items[n];
-    const leaf l = resolve(n);
-    const node& x = at(l.node);
-    statement s;
-    s.type = x.type;
-    int r = -1;
-    if (l.direct && kinds_.items[n] == role::pointwise && !copied_.items[n] && !stored_.items[n]) {  // cheap: again
-      s.what = statement::apply, s.node = n, s.op_id = x.op_id, s.register_count = x.operand_count;
-      for (int k = 0; k < x.operand_count; ++k) s.registers[k] = fetch(g_.operand(n, k));
-      r = add_statement(s);
-    } else if (is(l.node, primitive_of<constant_p>.id)) {
-      s.what = statement::constant, s.bits = x.bits;
-      r = add_statement(s);
-    } else if (is(l.node, primitive_of<iota_p>.id)) {
-      r = fetch_iota(l, x.type);
-    } else {
-      s.what = statement::load;
-      s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
-      s.where = local_access(l.access);
-      r = add_statement(s);
-    }
-    register_[std::size_t(n)] = r;
-    register_group_[std::size_t(n)] = current_;
+    const int r = is_again(n) ? apply(n) : is(n, primitive_of<constant_p>.id) ? fetch_constant(n) : fetch_leaf(resolve(n));
+    register_.items[n] = r;
+    register_group_.items[n] = current_;
     return r;
+  }
+  /// Whether n is cheap, and computed again where it is needed.
+  constexpr bool is_again(int n) const { return kinds_.items[n] == role::pointwise && !copied_.items[n] && !stored_.items[n]; }
+
+  constexpr int apply(int n) {
+    const node& x = g_.nodes.items[n];
+    const int* operands = g_.operands.items + x.operands;
+    int registers[4] = {};
+    for (int k = 0; k < x.operand_count; ++k) {
+      const int from = operands[k];
+      registers[k] = register_group_.items[from] == current_ ? register_.items[from] : fetch(from);
+    }
+    statement& s = new_statement();
+    s.what = statement::apply, s.type = x.type, s.node = n, s.op_id = x.op_id, s.register_count = x.operand_count;
+    for (int k = 0; k < x.operand_count; ++k) s.registers[k] = registers[k];
+    return step_.statement_count - 1;
+  }
+  constexpr int fetch_constant(int n) {
+    statement& s = new_statement();
+    s.what = statement::constant, s.type = at(n).type, s.bits = at(n).bits;
+    return step_.statement_count - 1;
+  }
+  constexpr int fetch_leaf(const leaf& l) {
+    if (is(l.node, primitive_of<constant_p>.id)) return fetch_constant(l.node);
+    if (is(l.node, primitive_of<iota_p>.id)) return fetch_iota(l, at(l.node).type);
+    statement s;
+    s.what = statement::load, s.type = at(l.node).type;
+    s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
+    s.where = local_access(l.access);
+    return add_statement(s);
   }
   /// offset + sum of index * stride, for an iota seen through views.
   constexpr int fetch_iota(const leaf& l, dtype type) {
@@ -596,7 +626,7 @@ class scheduler {
       out_.step_buffers.push_back(buffer_[std::size_t(x.node)]), ++step_.buffer_count;
     } else {
       for (extent e : x.space) step_.space.push_back(local_extent(e));
-      for (const member& m : x.members) emit_member(m, x.space);
+      for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i], x.space);
       step_.after_rows = position > 0 && runs_after_rows(x);
     }
     out_.steps.push_back(step_);
@@ -612,38 +642,36 @@ class scheduler {
     }
     const int n = m.node;
     const node& x = at(n);
-    if (copied_[std::size_t(n)]) {
+    if (copied_.items[n]) {
       copied_[std::size_t(n)] = 0;
       const int r = fetch(n);
       copied_[std::size_t(n)] = 1;
       emit_store(r, x.type, buffer_[std::size_t(n)], {0, contiguous(space)});
       return;
     }
-    statement s;
-    s.type = x.type, s.node = n, s.op_id = x.op_id;
-    if (kind(n) == role::gather) {
-      const int result = emit_gather(n);
-      register_[std::size_t(n)] = result;
-    } else {
-      for (int k = 0; k < x.operand_count; ++k) s.registers[k] = fetch(g_.operand(n, k));
-      s.register_count = x.operand_count;
-      if (kind(n) == role::reduction) {
-        s.what = statement::reduce;
-        s.buffer = local_buffer(buffer_[std::size_t(n)]);
-        s.where = {0, filled(space.rank, 0)};
-        shape axes;
-        for (int k = 0; k < x.attribute_count; ++k) axes.push_back(g_.attribute(n, k));
-        const shape kept = complement(axes, space.rank), strides = contiguous(x.dims);
-        for (int i = 0; i < kept.rank; ++i) s.where.strides[int(kept[i])] = strides[i];
-        s.where = local_access(s.where);
-        add_statement(s);
-        return;
-      }
-      s.what = statement::apply;
-      register_[std::size_t(n)] = add_statement(s);
+    if (kinds_.items[n] == role::reduction) {
+      emit_reduction(n, space);
+      return;
     }
-    register_group_[std::size_t(n)] = current_;
-    if (stored_[std::size_t(n)]) emit_store(register_[std::size_t(n)], x.type, buffer_[std::size_t(n)], {0, contiguous(space)});
+    const int r = kinds_.items[n] == role::gather ? emit_gather(n) : apply(n);
+    register_.items[n] = r;
+    register_group_.items[n] = current_;
+    if (stored_.items[n]) emit_store(r, x.type, buffer_[std::size_t(n)], {0, contiguous(space)});
+  }
+
+  constexpr void emit_reduction(int n, const shape& space) {
+    const node& x = at(n);
+    statement s;
+    s.what = statement::reduce, s.type = x.type, s.node = n, s.op_id = x.op_id, s.register_count = x.operand_count;
+    for (int k = 0; k < x.operand_count; ++k) s.registers[k] = fetch(g_.operand(n, k));
+    s.buffer = local_buffer(buffer_[std::size_t(n)]);
+    s.where = {0, filled(space.rank, 0)};
+    shape axes;
+    for (int k = 0; k < x.attribute_count; ++k) axes.push_back(g_.attribute(n, k));
+    const shape kept = complement(axes, space.rank), strides = contiguous(x.dims);
+    for (int i = 0; i < kept.rank; ++i) s.where.strides[int(kept[i])] = strides[i];
+    s.where = local_access(s.where);
+    add_statement(s);
   }
 
   /// A scalar at every point of a space.

@@ -1,7 +1,10 @@
 #pragma once
 /// The memory plan: which intermediate values share bytes of one arena, and which donated inputs become outputs.
 
+#include <array>
+
 #include <cotangent/compiler/fuse.hpp>
+#include <cotangent/graph/freeze.hpp>
 
 namespace cotangent {
 
@@ -111,10 +114,70 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
   }
 }
 
-/// A schedule as a value that a constexpr variable can hold.
+/// The schedule of `g` with its memory plan.
+constexpr schedule make_schedule(const graph& g, const flag_list& donated, sequence<symbol>* symbols) {
+  scheduler s(g);
+  schedule r = s.run();
+  if (symbols) *symbols = s.symbols;
+  plan_memory(r, donated);
+  return r;
+}
+
+/// The sizes of a plan's lists.
 struct plan_sizes {
   std::size_t steps = 0, statements = 0, step_buffers = 0, slots = 0, buffers = 0, symbols = 0, equalities = 0, outputs = 0;
 };
+
+/// A schedule as a list of numbers, in which each object is followed by its lists.
+template <std::size_t Capacity> struct packed_plan {
+  packed_words<Capacity> data;
+  plan_sizes sizes;
+
+  constexpr packed_plan(const graph& g, const flag_list& donated) {
+    sequence<symbol> symbols;
+    const schedule s = make_schedule(g, donated, &symbols);
+    sizes = {s.steps.count, s.statements.count, s.step_buffers.count, s.slots.count,
+             s.buffers.count, symbols.count, g.equalities.count, s.output_buffers.count};
+    put(s.arena_bytes), put(s.dynamic_arena);
+    for (const step& x : s.steps) {
+      for (extent e : {x.node, x.statements, x.statement_count, x.buffers, x.buffer_count, x.slots, x.slot_count}) put(e);
+      put(x.overwrites), put(x.after_rows), put(x.space);
+    }
+    for (std::size_t i = 0; i < s.statements.count; ++i) put(s.statements.items[i]);
+    for (int b : s.step_buffers) put(b);
+    for (extent e : s.slots) put(e);
+    for (const buffer& b : s.buffers) {
+      for (extent e : {extent(b.where), extent(b.number), extent(b.type), extent(b.first), extent(b.last), b.offset, extent(b.reuses)}) put(e);
+      put(b.dims);
+    }
+    for (const symbol& x : symbols) put(x.what), put(x.a), put(x.b);
+    for (const equality& e : g.equalities) put(e.a), put(e.b);
+    for (int o : s.output_buffers) put(o);
+  }
+
+ private:
+  constexpr void put(extent e) {
+    if (extent* to = data.extend(1)) *to = e;
+  }
+  constexpr void put(const shape& s) {
+    if (extent* to = data.extend(1 + std::size_t(s.rank))) {
+      to[0] = s.rank;
+      for (int i = 0; i < s.rank; ++i) to[i + 1] = s.dims[i];
+    }
+  }
+  constexpr void put(const statement& s) {
+    extent* to = data.extend(9 + std::size_t(s.register_count));
+    if (!to) return;
+    to[0] = s.what, to[1] = extent(s.type), to[2] = s.node, to[3] = extent(s.op_id), to[4] = extent(s.bits), to[5] = s.dimension;
+    to[6] = s.buffer, to[7] = s.indexed_strides.rank, to[8] = s.register_count;
+    for (int i = 0; i < s.register_count; ++i) to[9 + i] = s.registers[i];
+    if (s.buffer < 0) return;
+    put(s.where.offset), put(s.where.strides);
+    for (int i = 0; i < s.indexed_strides.rank; ++i) put(s.indexed[i]), put(s.indexed_strides[i]);
+  }
+};
+
+/// A schedule as a value that a constexpr variable can hold.
 template <plan_sizes S> struct plan {
   std::array<step, S.steps> steps{};
   std::array<statement, S.statements> statements{};
@@ -126,37 +189,58 @@ template <plan_sizes S> struct plan {
   std::array<int, S.outputs> output_buffers{};
   extent arena_bytes = 0;
   bool dynamic_arena = false;
+
+  template <std::size_t Capacity> constexpr explicit plan(const packed_plan<Capacity>& packed) {
+    const extent* from = packed.data.words;
+    const auto take = [&]<class T>(T& to) { to = T(*from++); };
+    const auto take_shape = [&](shape& to) {
+      to.rank = int(*from++);
+      for (int i = 0; i < to.rank; ++i) to.dims[i] = *from++;
+    };
+    take(arena_bytes), take(dynamic_arena);
+    for (step& x : steps) {
+      for (int* to : {&x.node, &x.statements, &x.statement_count, &x.buffers, &x.buffer_count, &x.slots, &x.slot_count}) take(*to);
+      take(x.overwrites), take(x.after_rows), take_shape(x.space);
+    }
+    statement* const made = statements.data();
+    for (std::size_t n = 0; n < S.statements; ++n) {
+      statement& s = made[n];
+      s.what = statement::kind(from[0]), s.type = dtype(from[1]), s.node = int(from[2]), s.op_id = std::uint64_t(from[3]);
+      s.bits = std::uint64_t(from[4]), s.dimension = int(from[5]), s.buffer = int(from[6]);
+      s.indexed_strides.rank = int(from[7]), s.register_count = int(from[8]);
+      from += 9;
+      for (int i = 0; i < s.register_count; ++i) s.registers[i] = int(from[i]);
+      from += s.register_count;
+      if (s.buffer < 0) continue;
+      take(s.where.offset), take_shape(s.where.strides);
+      for (int i = 0; i < s.indexed_strides.rank; ++i) take(s.indexed[i]), take(s.indexed_strides[i]);
+    }
+    for (int& b : step_buffers) take(b);
+    for (extent& e : slots) take(e);
+    for (buffer& b : buffers) {
+      take(b.where), take(b.number), take(b.type), take(b.first), take(b.last), take(b.offset), take(b.reuses);
+      take_shape(b.dims);
+    }
+    for (symbol& x : symbols) take(x.what), take(x.a), take(x.b);
+    for (equality& e : equalities) take(e.a), take(e.b);
+    for (int& o : output_buffers) take(o);
+  }
 };
 
-/// The schedule of `g` with its memory plan.
-constexpr schedule make_schedule(const graph& g, const flag_list& donated, sequence<symbol>* symbols) {
-  scheduler s(g);
-  schedule r = s.run();
-  if (symbols) *symbols = s.symbols;
-  plan_memory(r, donated);
-  return r;
-}
+#ifdef __clang__
+template <auto Make, auto Donated, std::size_t Capacity> inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated());
+#endif
 
-template <auto Make, auto Donated> constexpr auto make_plan() {
-  constexpr plan_sizes sizes = [] {
-    const graph g = Make();
-    sequence<symbol> symbols;
-    const schedule s = make_schedule(g, Donated(), &symbols);
-    return plan_sizes{s.steps.size(), s.statements.size(), s.step_buffers.size(), s.slots.size(),
-                      s.buffers.size(), symbols.size(), g.equalities.size(), s.output_buffers.size()};
-  }();
-  const graph g = Make();
-  sequence<symbol> symbols;
-  const schedule s = make_schedule(g, Donated(), &symbols);
-  plan<sizes> p;
-  const auto copy = [](auto& to, const auto& from) {
-    auto* items = to.data();
-    for (std::size_t i = 0; i < from.size(); ++i) items[i] = from.items[i];
-  };
-  copy(p.steps, s.steps), copy(p.statements, s.statements), copy(p.step_buffers, s.step_buffers), copy(p.slots, s.slots);
-  copy(p.buffers, s.buffers), copy(p.symbols, symbols), copy(p.equalities, g.equalities), copy(p.output_buffers, s.output_buffers);
-  p.arena_bytes = s.arena_bytes, p.dynamic_arena = s.dynamic_arena;
-  return p;
+/// The plan of the graph that `Make` returns; `Donated` returns a flag per input. Both are evaluated once, or twice if
+/// the plan is very large.
+template <auto Make, auto Donated, std::size_t Capacity = 1 << 16> consteval auto make_plan() {
+#ifdef __clang__  // as in `freeze`
+  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity>;
+#else
+  constexpr packed_plan<Capacity> packed(Make(), Donated());
+#endif
+  if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count>();
+  else return plan<packed.sizes>(packed);
 }
 
 }  // namespace cotangent

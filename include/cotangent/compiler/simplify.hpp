@@ -7,34 +7,35 @@
 
 namespace cotangent {
 
-/// The graph without nodes that no output needs. Inputs stay. Linear.
-constexpr graph remove_dead(const graph& g) {
-  flag_list live(g.nodes.count, 0);
-  for (int o : g.outputs) live.items[o] = 1;
-  for (int n = g.size(); n-- > 0;) {
-    const node& x = g.nodes.items[n];
-    if (live.items[n])
-      for (int k = 0; k < x.operand_count; ++k) live.items[g.operands.items[x.operands + k]] = 1;
+/// The graph without nodes that no output needs, in place. Inputs stay. Linear.
+constexpr graph remove_dead(graph g) {
+  node* const nodes = g.nodes.items;
+  int* const operands = g.operands.items;
+  extent* const attributes = g.attributes.items;
+  const int count = g.size();
+  sequence<int> place(g.nodes.count, 0);  // 1: live; then the node's new number
+  for (int o : g.outputs) place.items[o] = 1;
+  for (int n = count; n-- > 0;) {
+    if (place.items[n] == 0) continue;
+    const node& x = nodes[n];
+    for (int k = 0; k < x.operand_count; ++k) place.items[operands[x.operands + k]] = 1;
   }
-  for (int i : g.inputs) live.items[i] = 1;
-  graph r;
-  r.symbols = g.symbols, r.equalities = g.equalities, r.subgraphs = g.subgraphs, r.error = g.error;
-  r.nodes.reserve(g.nodes.count), r.operands.reserve(g.operands.count), r.attributes.reserve(g.attributes.count);
-  sequence<int> place(g.nodes.count, -1);
-  for (int n = 0; n < g.size(); ++n) {
-    if (!live.items[n]) continue;
-    node x = g.nodes.items[n];
-    const int* operands = g.operands.items + x.operands;
-    const extent* attributes = g.attributes.items + x.attributes;
-    x.operands = int(r.operands.count), x.attributes = int(r.attributes.count);
-    for (int k = 0; k < x.operand_count; ++k) r.operands.items[r.operands.count++] = place.items[operands[k]];
-    for (int k = 0; k < x.attribute_count; ++k) r.attributes.items[r.attributes.count++] = attributes[k];
-    place.items[n] = int(r.nodes.count);
-    r.nodes.items[r.nodes.count++] = x;
+  for (int i : g.inputs) place.items[i] = 1;
+  int kept = 0, operands_kept = 0, attributes_kept = 0;
+  for (int n = 0; n < count; ++n) {
+    if (place.items[n] == 0) continue;
+    place.items[n] = kept;
+    if (n > kept) nodes[kept] = nodes[n];
+    node& x = nodes[kept++];
+    const int first_operand = x.operands, first_attribute = x.attributes;
+    x.operands = operands_kept, x.attributes = attributes_kept;
+    for (int k = 0; k < x.operand_count; ++k) operands[operands_kept++] = place.items[operands[first_operand + k]];
+    for (int k = 0; k < x.attribute_count; ++k) attributes[attributes_kept++] = attributes[first_attribute + k];
   }
-  for (int i : g.inputs) r.inputs.push_back(place[std::size_t(i)]);
-  for (int o : g.outputs) r.outputs.push_back(place[std::size_t(o)]);
-  return r;
+  g.nodes.count = std::size_t(kept), g.operands.count = std::size_t(operands_kept), g.attributes.count = std::size_t(attributes_kept);
+  for (int& i : g.inputs) i = place.items[i];
+  for (int& o : g.outputs) o = place.items[o];
+  return g;
 }
 
 /// An equal graph with fewer nodes: every primitive's simplify rule applied once in topological order, equal nodes

@@ -10,7 +10,7 @@ namespace cotangent {
 
 /// The part of std::vector's interface that passes over graphs need. Elements are default-constructible.
 template <class T> struct sequence {
-  T* items = nullptr;  // hot loops of passes read it: each call of operator[] counts as two steps
+  T* items = nullptr;  // hot loops of passes read it: each call of operator[] costs several times as much
   std::size_t count = 0, capacity = 0;
 
   constexpr sequence() = default;
@@ -33,17 +33,24 @@ template <class T> struct sequence {
   }
   constexpr sequence& operator=(sequence&& o) noexcept {
     if (this == &o) return *this;
-    delete[] items;
+    release();
     items = o.items, count = o.count, capacity = o.capacity;
     o.items = nullptr, o.count = o.capacity = 0;
     return *this;
   }
-  constexpr ~sequence() { delete[] items; }
+  constexpr ~sequence() { release(); }
+
+  /// The n elements at `from`, which must outlive the sequence and are not copied; nothing may be written to them.
+  static constexpr sequence borrow(const T* from, std::size_t n) {
+    sequence s;
+    s.items = const_cast<T*>(from), s.count = n;
+    return s;
+  }
 
   constexpr void grow(std::size_t n) {
-    T* bigger = new T[n]();
+    T* bigger = new T[n];
     for (std::size_t i = 0; i < count; ++i) bigger[i] = std::move(items[i]);
-    delete[] items;
+    release();
     items = bigger, capacity = n;
   }
   /// Appends n elements and returns the first, to be written.
@@ -88,6 +95,11 @@ template <class T> struct sequence {
   constexpr T* end() { return items + count; }
   constexpr const T* begin() const { return items; }
   constexpr const T* end() const { return items + count; }
+
+ private:
+  constexpr void release() {
+    if (capacity > 0) delete[] items;  // without capacity the items are borrowed
+  }
 };
 
 }  // namespace cotangent

@@ -161,7 +161,7 @@ struct builder {
   sequence<int> captured_inputs;
   bool simplifying = false;      // ask the primitives' simplify rules
 
-  constexpr builder() { table.assign(256, -1); }
+  constexpr builder() = default;
   constexpr builder(const builder&) = delete;
   constexpr builder& operator=(const builder&) = delete;
 
@@ -175,6 +175,7 @@ struct builder {
     node n;
     n.type = type, n.dims = dims, n.bits = g.inputs.size();
     g.nodes.push_back(n);
+    *earlier.extend(1) = 0;
     g.inputs.push_back(g.size() - 1);
     return {this, g.size() - 1};
   }
@@ -204,16 +205,15 @@ struct builder {
     c.b = this;
     for (int i = 0; i < c.count; ++i)
       if (!c.operands[i].b) fail(message{} << c.op->name << ": an operand is not a traced value");
-    if (failed()) return dead();
+    if (g.error.length > 0) return dead();
     c.dims = {};
     c.op->infer(c);
     return emit_inferred(c);
   }
 
-  /// The same for a call whose result's dtype and extents are known.
-  constexpr value emit_inferred(call c) {
-    c.b = this;
-    if (failed()) return dead();
+  /// The same for a call on this builder whose result's dtype and extents are known.
+  constexpr value emit_inferred(const call& c) {
+    if (g.error.length > 0) return dead();
     if (simplifying && c.op->has.simplify)
       if (value simpler = c.op->simplify(c)) return simpler;
     return {this, append(c)};
@@ -227,7 +227,7 @@ struct builder {
 
   /// The value that stands for what could not be built.
   constexpr value dead() {
-    if (dead_node < 0) g.nodes.push_back(node{}), dead_node = g.size() - 1;
+    if (dead_node < 0) g.nodes.push_back(node{}), *earlier.extend(1) = 0, dead_node = g.size() - 1;
     return {this, dead_node};
   }
 
@@ -248,11 +248,26 @@ struct builder {
   /// Starts as a copy of a graph without its outputs: node n of it is value {this, n}.
   constexpr void start_from(const graph& from) {
     take_symbols(from);
+    reserve(from, 4);
     g = from;
     g.outputs.clear();
-    std::size_t size = table.size();
-    while (g.nodes.size() * 4 > size) size *= 4;
-    rehash(size);
+    for (std::size_t n = 0; n < from.nodes.count; ++n) {
+      const node& x = from.nodes.items[n];
+      const int* operands = from.operands.items + x.operands;
+      std::size_t h = start_hash(x.op_id, x.bits);
+      for (int i = 0; i < x.operand_count; ++i) h = (h * 29 + std::size_t(operands[i])) % buckets;
+      if (x.attribute_count > 0) h = add_attributes(h, from.attributes.items + x.attributes, x.attribute_count);
+      earlier.items[n] = latest[h];
+      latest[h] = int(n) + 1;
+    }
+    earlier.count = from.nodes.count;
+  }
+
+  /// Makes room for `times` as many nodes as `from` has.
+  constexpr void reserve(const graph& from, std::size_t times) {
+    g.nodes.reserve(times * from.nodes.count), g.operands.reserve(times * from.operands.count);
+    g.attributes.reserve(times * from.attributes.count);
+    earlier.reserve(times * from.nodes.count);
   }
 
   /// Starts from the symbols of `from`, so that its extents mean the same here.
@@ -265,62 +280,49 @@ struct builder {
   }
 
  private:
-  sequence<int> table;
+  static constexpr int buckets = 4096;
+  int latest[buckets] = {};  // per hash: 1 + the latest node that has it, or 0
+  sequence<int> earlier;     // per node: 1 + the one of the same hash before it, or 0
   int dead_node = -1;
 
-  static constexpr std::uint64_t prime = 1099511628211ull;
-  static constexpr std::uint64_t hash(const call& c) {
-    std::uint64_t h = (c.op->id ^ (c.bits + std::uint64_t(c.type))) * prime;
-    for (int i = 0; i < c.count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(c.operands[i].id)) * prime;
-    for (int i = 0; i < c.attribute_count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(c.attributes[i])) * prime;
-    return h ^ (h >> 29);
+  /// Where the search for a node begins. Every step of a hash gives a small number: a compiler keeps each number that a
+  /// constant evaluation meets.
+  static constexpr std::size_t start_hash(std::uint64_t op_id, std::uint64_t bits) { return (op_id ^ bits ^ (bits >> 44)) % buckets; }
+  static constexpr std::size_t add_attributes(std::size_t h, const extent* attributes, int count) {
+    for (int i = 0; i < count; ++i) h = (h * 29 + std::uint64_t(attributes[i]) % buckets) % buckets;
+    return h;
   }
-  constexpr std::uint64_t hash(const node& x) const {
-    std::uint64_t h = (x.op_id ^ (x.bits + std::uint64_t(x.type))) * prime;
-    for (int i = 0; i < x.operand_count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(g.operands.items[x.operands + i])) * prime;
-    for (int i = 0; i < x.attribute_count; ++i) h = (h ^ (h >> 29) ^ std::uint64_t(g.attributes.items[x.attributes + i])) * prime;
-    return h ^ (h >> 29);
-  }
+
   constexpr bool same(const node& x, const call& c) const {
     if (x.op_id != c.op->id || x.bits != c.bits || x.type != c.type || x.operand_count != c.count ||
         x.attribute_count != c.attribute_count)
       return false;
+    const int* operands = g.operands.items + x.operands;
     for (int i = 0; i < c.count; ++i)
-      if (g.operands.items[x.operands + i] != c.operands[i].id) return false;
+      if (operands[i] != c.operands[i].id) return false;
+    const extent* attributes = g.attributes.items + x.attributes;
     for (int i = 0; i < c.attribute_count; ++i)
-      if (g.attributes.items[x.attributes + i] != c.attributes[i]) return false;
+      if (attributes[i] != c.attributes[i]) return false;
     return true;
   }
 
   constexpr int append(const call& c) {
-    const std::size_t mask = table.count - 1;
-    std::size_t at = hash(c) & mask;
-    while (table.items[at] >= 0) {
-      if (same(g.nodes.items[table.items[at]], c)) return table.items[at];
-      at = (at + 1) & mask;
-    }
-    const int id = int(g.nodes.count);
+    std::size_t h = start_hash(c.op->id, c.bits);
+    for (int i = 0; i < c.count; ++i) h = (h * 29 + std::size_t(c.operands[i].id)) % buckets;
+    if (c.attribute_count > 0) h = add_attributes(h, c.attributes, c.attribute_count);
+    for (int n = latest[h]; n > 0; n = earlier.items[n - 1])
+      if (same(g.nodes.items[n - 1], c)) return n - 1;
+    const std::size_t operand_start = g.operands.count, attribute_start = g.attributes.count;
     int* operands = g.operands.extend(std::size_t(c.count));
     for (int i = 0; i < c.count; ++i) operands[i] = c.operands[i].id;
-    extent* attributes = g.attributes.extend(std::size_t(c.attribute_count));
-    for (int i = 0; i < c.attribute_count; ++i) attributes[i] = c.attributes[i];
-    g.nodes.push_back({c.op, c.op->id, c.type, c.dims, c.bits, int(g.operands.count) - c.count, c.count,
-                       int(g.attributes.count) - c.attribute_count, c.attribute_count});
-    table.items[at] = id;
-    if (g.nodes.count * 2 > table.count) rehash(table.count * 4);
-    return id;
-  }
-
-  constexpr void rehash(std::size_t size) {
-    table.assign(size, -1);
-    const std::size_t mask = size - 1;
-    for (int i = 0; i < g.size(); ++i) {
-      const node& x = g.nodes.items[i];
-      if (x.op_id == 0) continue;
-      std::size_t at = hash(x) & mask;
-      while (table.items[at] >= 0) at = (at + 1) & mask;
-      table.items[at] = i;
+    if (c.attribute_count > 0) {
+      extent* attributes = g.attributes.extend(std::size_t(c.attribute_count));
+      for (int i = 0; i < c.attribute_count; ++i) attributes[i] = c.attributes[i];
     }
+    *g.nodes.extend(1) = {c.op, c.op->id, c.type, c.dims, c.bits, int(operand_start), c.count, int(attribute_start), c.attribute_count};
+    *earlier.extend(1) = latest[h];
+    latest[h] = int(g.nodes.count);
+    return latest[h] - 1;
   }
 };
 
@@ -332,9 +334,9 @@ constexpr value emit(const value (&operands)[N], const extent* attributes = null
                      dtype type = dtype::float32) {
   value adopted[N];
   builder* b = operands[0].b;
-  for (const value& v : operands)
-    if (v.b && v.b->level > b->level) b = v.b;
-  for (std::size_t i = 0; i < N; ++i) adopted[i] = operands[i].b ? b->adopt(operands[i]) : operands[i];
+  for (std::size_t i = 1; i < N; ++i)
+    if (operands[i].b && operands[i].b->level > b->level) b = operands[i].b;
+  for (std::size_t i = 0; i < N; ++i) adopted[i] = !operands[i].b || operands[i].b == b ? operands[i] : b->adopt(operands[i]);
   call c;
   c.op = &primitive_of<P>, c.operands = adopted, c.count = int(N), c.type = type;
   c.attributes = attributes, c.attribute_count = attribute_count;

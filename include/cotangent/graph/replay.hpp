@@ -84,6 +84,7 @@ constexpr void copy_graph(replay& r) {
 /// A builder that continues from the inputs and symbols of `g`.
 constexpr void copy_inputs(replay& r) {
   r.to.take_symbols(r.from);
+  r.to.reserve(r.from, 1);
   for (int i : r.from.inputs) r.map[std::size_t(i)] = r.to.input(r.from[i].type, r.from[i].dims);
 }
 

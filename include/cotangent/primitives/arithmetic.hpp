@@ -32,6 +32,14 @@ constexpr value operator*(value a, double x) { return mul(a, full_like(a, x)); }
 constexpr value operator/(double x, value a) { return div(full_like(a, x), a); }
 constexpr value operator/(value a, double x) { return div(a, full_like(a, x)); }
 
+/// Whether an operand is a constant: most rules of simplification need one.
+constexpr bool has_constant(const call& c) {
+  const node* nodes = c.b->g.nodes.items;
+  for (int k = 0; k < c.count; ++k)
+    if (nodes[c.operands[k].id].op_id == primitive_of<constant_p>.id) return true;
+  return false;
+}
+
 /// f applied to constant operands, or null if one is not constant or the dtype has no exact double.
 template <class F> constexpr value fold(const call& c, F f) {
   if (!is_constant(c.operands[0]) || (c.count > 1 && !is_constant(c.operands[1]))) return {};
@@ -57,6 +65,7 @@ struct add_p : differentiable<add_p> {
   static constexpr value derivative(const call&, int, value g) { return g; }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
+    if (!has_constant(c)) return {};
     if (is_constant(c[0], 0)) return c[1];
     if (is_constant(c[1], 0)) return c[0];
     return fold(c, [](double a, double b) { return a + b; });
@@ -69,6 +78,7 @@ struct sub_p : differentiable<sub_p> {
   static constexpr value derivative(const call&, int k, value g) { return k == 0 ? g : -g; }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
+    if (!has_constant(c)) return {};
     if (is_constant(c[1], 0)) return c[0];
     return fold(c, [](double a, double b) { return a - b; });
   }
@@ -81,6 +91,7 @@ struct mul_p : differentiable<mul_p> {
   static constexpr value derivative(const call& c, int k, value g) { return g * c[1 - k]; }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
+    if (!has_constant(c)) return {};
     if (is_constant(c[0], 1)) return c[1];
     if (is_constant(c[1], 1)) return c[0];
     if (is_constant(c[0], -1)) return neg(c[1]);
@@ -98,6 +109,7 @@ struct div_p : differentiable<div_p> {
   }
   static constexpr bool linear(const call&, int k) { return k == 0; }
   static constexpr value simplify(const call& c) {
+    if (!has_constant(c)) return {};
     if (is_constant(c[1], 1)) return c[0];
     if (!is_floating(c.type) || is_constant(c[1], 0)) return {};
     return fold(c, [](double a, double b) { return a / b; });

@@ -20,9 +20,10 @@ constexpr value batched_operand(value v, bool batched, extent size) {
 
 /// Checks that the operands have one shape and gives it to the result.
 constexpr void infer_same_shape(call& c, int first = 0) {
-  c.dims = c[first].dims();
+  const node* nodes = c.b->g.nodes.items;
+  c.dims = nodes[c.operands[first].id].dims;
   for (int k = first + 1; k < c.count; ++k) {
-    const shape other = c[k].dims();
+    const shape& other = nodes[c.operands[k].id].dims;
     if (other == c.dims) continue;
     bool equal = other.rank == c.dims.rank;
     for (int i = 0; equal && i < other.rank; ++i) equal = c.b->symbols.unify(c.dims[i], other[i]);
@@ -31,9 +32,10 @@ constexpr void infer_same_shape(call& c, int first = 0) {
 }
 
 constexpr void infer_same_dtype(call& c, int first = 0) {
-  c.type = c[first].type();
+  const node* nodes = c.b->g.nodes.items;
+  c.type = nodes[c.operands[first].id].type;
   for (int k = first + 1; k < c.count; ++k)
-    if (c[k].type() != c.type)
+    if (nodes[c.operands[k].id].type != c.type)
       return c.b->fail(message{} << c.op->name << ": dtypes differ: " << c.type << " and " << c[k].type());
 }
 

@@ -62,6 +62,8 @@ constexpr bool same_shape(value a, value b) {
 /// Promotes dtypes and broadcasts shapes of both.
 constexpr void match(std::string_view who, value& a, value& b) {
   adopt_pair(a, b);
+  const node &x = a.get(), &y = b.get();
+  if (x.type == y.type && x.dims == y.dims && a.b->symbols.symbols.empty()) return;
   const dtype t = promote(a.type(), b.type());
   if (a.type() != t) a = convert(a, t);
   if (b.type() != t) b = convert(b, t);

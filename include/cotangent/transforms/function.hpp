@@ -2,6 +2,7 @@
 /// Tracing user functions, and calling a transformed function: inside a trace it is inlined, outside it is compiled.
 
 #include <cotangent/core/tree.hpp>
+#include <cotangent/graph/freeze.hpp>
 #include <cotangent/trace/operations.hpp>
 #include <cotangent/transforms/batch.hpp>
 
@@ -110,17 +111,36 @@ template <const auto& Frozen> struct error_of {
   constexpr message operator()() const { return Frozen.error; }
 };
 
+template <class T> struct transform_base;
+template <class T, class... V> struct make_transformed {
+  constexpr graph operator()() const { return T{}.template transformed<V...>(0).body; }
+};
+template <class T, class... V> inline constexpr auto transformed_function = freeze<make_transformed<T, V...>{}>();
+
 template <class F, class... V> struct make_traced {
   constexpr graph operator()() const { return trace_function<V...>(F{}).body; }
 };
 template <class F, class... V> inline constexpr auto unchecked_trace = freeze<make_traced<F, V...>{}>();
-template <class F, class... V> constexpr auto checked_trace() {
-  using why = error_of<unchecked_trace<F, V...>>;
-  static_assert(report<why{}>(lines_of<why{}>{}));
-  return unchecked_trace<F, V...>;
+
+/// Whether tracing F would only copy the graph of a transform: extents are numbers, so that nothing is to be unified.
+template <class F, class... V> constexpr bool is_copy_of_transformed() {
+  if constexpr (std::is_base_of_v<transform_base<F>, F>) {
+    const auto& f = transformed_function<F, V...>;
+    return f.error.empty() && f.symbols.empty();
+  } else {
+    return false;
+  }
+}
+template <class F, class... V> constexpr const auto& checked_trace() {
+  if constexpr (is_copy_of_transformed<F, V...>()) return transformed_function<F, V...>;
+  else {
+    using why = error_of<unchecked_trace<F, V...>>;
+    static_assert(report<why{}>(lines_of<why{}>{}));
+    return unchecked_trace<F, V...>;
+  }
 }
 /// The trace of a stateless function, made once per type, in its own constant evaluation.
-template <class F, class... V> inline constexpr auto traced_function = checked_trace<F, V...>();
+template <class F, class... V> inline constexpr const auto& traced_function = checked_trace<F, V...>();
 
 /// The trace of F for a transform: from the cache if it is stateless.
 template <class... V, class F> constexpr closure trace_for_transform(const F& f, nesting level) {
@@ -130,11 +150,6 @@ template <class... V, class F> constexpr closure trace_for_transform(const F& f,
 
 /// What f returns for vars of types V, with numbers as vars.
 template <class F, class... V> using traced_result = traced_tree<decltype(std::declval<const F&>()(std::declval<const V&>()...))>;
-
-template <class T, class... V> struct make_transformed {
-  constexpr graph operator()() const { return T{}.template transformed<V...>(0).body; }
-};
-template <class T, class... V> inline constexpr auto transformed_function = freeze<make_transformed<T, V...>{}>();
 
 /// A tree of vars with these values at its leaves.
 template <class V> constexpr V tree_from(const sequence<value>& leaves) {
