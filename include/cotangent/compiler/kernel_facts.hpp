@@ -41,13 +41,6 @@ enum class source : std::uint8_t {
   fixed,     // the row: one value for all lanes
   varying    // the lane
 };
-/// Where a register lives: its number among those of its type and source.
-struct register_place {
-  dtype type = dtype::float32;
-  source from = source::constant;
-  int index = 0;
-};
-
 /// How a reduce statement's result relates to the lane dimension and to the outer ones.
 enum class reduction : std::uint8_t {
   keeps_lane,   // one result per lane: a row of results is updated in memory
@@ -61,15 +54,7 @@ struct reduce_facts {
   std::uint32_t kept_dims = 0;  // bit d is set if merged dimension d is not reduced
 };
 
-/// A statement: its form, its register, and the places of its operands.
-struct statement_facts {
-  int form = 0;
-  register_place where;
-  int operands[max_operands] = {};
-  unsigned sources = 0;  // two bits each: its register's, the first operand's, ...
-};
-
-/// Source k of statement_facts::sources.
+/// Source k of table::sources.
 constexpr source source_of(unsigned sources, int k) { return source(sources >> (2 * k) & 3u); }
 
 /// The types that kernels compute in, in the order of count_by_type.
@@ -236,14 +221,20 @@ template <class Op, class T, int B, class A> constexpr form_facts describe(reduc
   return f;
 }
 
+/// A kernel's statements and reductions. (Lists of integers: a list of structs costs constant evaluation several times as much.)
 template <int Statements, int Forms> struct table {
   static constexpr int count = Statements;
-  statement_facts statements[Statements + 1] = {};
-  reduce_facts reductions[Forms + 1] = {};  // by form
-  int reduce_forms[Forms + 1] = {};         // the forms of the reductions, in order
+  int form[Statements + 1] = {};
+  int place[Statements + 1] = {};         // of its register, among those of its type and source
+  unsigned sources[Statements + 1] = {};  // two bits each: its register's, the first operand's, ...
+  int operands[max_operands * Statements + 1] = {};  // places, max_operands for each
   int order[Statements + 1] = {};  // statements: constants first, then those that run once per row, then the others
   int constants = 0, per_row = 0;  // how many are constants, and run once per row
+  reduce_facts reductions[Forms + 1] = {};  // by form
+  int reduce_forms[Forms + 1] = {};         // the forms of the reductions, in order
   kernel_shape shape;
+
+  constexpr source source_of_register(int k) const { return source(sources[k] & 3u); }
 };
 
 /// The number of statements in a kernel's code.
@@ -271,32 +262,32 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   }
   const merged_dims dims = dims_of(over, shape.merges);
   const int lane = dims.rank > 0 ? dims.last[dims.rank - 1] : -1;
+  int next[3] = {};
   for (int k = 0; k < Statements; ++k) {
-    statement_facts& s = t.statements[k];
-    s.form = *code++;
-    const form_facts& f = forms[s.form];
+    const int form = *code++;
+    t.form[k] = form;
+    const form_facts& f = forms[form];
     const bool along_lane = f.kind == action::load ? lane >= 0 && f.strides[lane] != 0 : f.kind == action::index && f.dimension == lane;
-    source from = along_lane ? source::varying : f.kind == action::constant ? source::constant : source::fixed;
+    unsigned from = unsigned(along_lane ? source::varying : f.kind == action::constant ? source::constant : source::fixed), sources = 0;
     for (int i = 0; i < f.operands; ++i) {
-      const register_place& operand = t.statements[*code++].where;
-      s.operands[i] = operand.index;
-      s.sources |= unsigned(operand.from) << (2 * i + 2);
-      if (operand.from == source::varying) from = source::varying;
+      const int operand = *code++;
+      const unsigned its = t.sources[operand] & 3u;
+      t.operands[max_operands * k + i] = t.place[operand];
+      sources |= its << (2 * i + 2);
+      if (its > from) from = its;
     }
     for (int i = 0; i < f.index_count; ++i)
-      if (t.statements[f.index_registers[i]].where.from == source::varying) from = source::varying;
+      if (const unsigned its = t.sources[f.index_registers[i]] & 3u; its > from) from = its;
     if (f.kind == action::store || f.kind == action::reduce) {
+      from = unsigned(source::varying);
       shape.scatters = shape.scatters || f.index_count > 0;
-    } else {
-      s.where = {f.type, from, shape.registers(from)[type_place(f.type)]++};
-      s.sources |= unsigned(from);
-      t.constants += from == source::constant;
-      t.per_row += from == source::fixed;
-    }
+    } else t.place[k] = shape.registers(source(from))[type_place(f.type)]++;
+    t.sources[k] = sources | from;
+    ++next[from];
     if (f.kind != action::constant) ++shape.work;
     if (f.kind != action::reduce) continue;
-    reduce_facts& r = t.reductions[s.form];
-    t.reduce_forms[shape.reductions] = s.form;
+    reduce_facts& r = t.reductions[form];
+    t.reduce_forms[shape.reductions] = form;
     r.place = shape.reductions++;
     r.sum = shape.sums[type_place(f.type)]++;
     for (int d = 0; d < dims.rank; ++d)
@@ -304,12 +295,9 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     const bool keeps_lane = dims.rank > 0 && (r.kept_dims >> (dims.rank - 1) & 1u);
     r.scope = keeps_lane ? reduction::keeps_lane : r.kept_dims == 0 ? reduction::whole : reduction::row;
   }
-  int next[] = {0, t.constants, t.constants + t.per_row};
-  for (int k = 0; k < Statements; ++k) {
-    const action kind = forms[t.statements[k].form].kind;
-    const source from = kind == action::store || kind == action::reduce ? source::varying : t.statements[k].where.from;
-    t.order[next[int(from)]++] = k;
-  }
+  t.constants = next[0], t.per_row = next[1];
+  next[2] = next[0] + next[1], next[1] = next[0], next[0] = 0;
+  for (int k = 0; k < Statements; ++k) t.order[next[t.sources[k] & 3u]++] = k;
   return t;
 }
 
@@ -333,9 +321,9 @@ namespace facts {
 
 /// Form number Number of a kernel with its registers found.
 template <class Analysis, int Number, class Form> struct resolve { using type = Form; };
-template <class Analysis, int R> inline constexpr register_place place_of = Analysis::table.statements[R].where;
 template <class Analysis, int R, extent Stride>
-using found_index = index_register<type_of<place_of<Analysis, R>.type>, place_of<Analysis, R>.from, place_of<Analysis, R>.index, Stride>;
+using found_index = index_register<type_of<Analysis::form_table[Analysis::table.form[R]].type>, Analysis::table.source_of_register(R),
+                                   Analysis::table.place[R], Stride>;
 template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
 struct resolve<Analysis, Number, load<T, B, A, indexed<R, Stride>...>> {
   using type = load<T, B, A, found_index<Analysis, R, Stride>...>;

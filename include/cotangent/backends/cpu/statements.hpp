@@ -265,10 +265,10 @@ inline constexpr int chunk = 64;
 /// them cost the kernel's length.)
 COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int... I>
 COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
-  (step<typename numbered_at<Forms, Table.statements[Table.order[First + I]].form>::type, Table.statements[Table.order[First + I]].sources, E>::run(
-       e, number<Table.statements[Table.order[First + I]].where.index>, number<Table.statements[Table.order[First + I]].operands[0]>,
-       number<Table.statements[Table.order[First + I]].operands[1]>, number<Table.statements[Table.order[First + I]].operands[2]>,
-       number<Table.statements[Table.order[First + I]].operands[3]>),
+  (step<typename numbered_at<Forms, Table.form[Table.order[First + I]]>::type, Table.sources[Table.order[First + I]], E>::run(
+       e, number<Table.place[Table.order[First + I]]>, number<Table.operands[max_operands * Table.order[First + I]]>,
+       number<Table.operands[max_operands * Table.order[First + I] + 1]>, number<Table.operands[max_operands * Table.order[First + I] + 2]>,
+       number<Table.operands[max_operands * Table.order[First + I] + 3]>),
    ...);
 }
 COTANGENT_LANES template <class Forms, const auto& Table, int First, int Last, class E, int... C>
