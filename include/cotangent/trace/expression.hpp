@@ -16,8 +16,8 @@ namespace cotangent {
 /// Runs a function on arrays: compiled on first use of these types (compiler/jit.hpp).
 template <class F, class... A> auto run_compiled(const F& f, A&&... arguments);
 
-/// The deferred call of a stateless function on leaves: views of arrays, and numbers. Views are not owners: use an
-/// expression before the arrays that it was made of go.
+/// The deferred call of a stateless function on leaves: numbers, arrays that are stored inline (up to 1 KiB), and views of
+/// larger ones. Views are not owners: use an expression before the large arrays that it was made of go.
 template <class F, class... Leaves> class expression {
  public:
   /// The var that F returns.
@@ -113,10 +113,10 @@ template <class G, bool Adopt, class... Operands> struct deferred {
   }
 };
 
-/// What an operand brings to a deferred operation: its description, and its leaves.
-template <class X> constexpr auto describe_operand(const X& x) {
+/// The leaves that an operand brings to a deferred operation: small arrays are copied, others are viewed.
+template <class X> constexpr auto leaves_of_operand(const X& x) {
   if constexpr (is_expression<X>) return x.leaves;
-  else if constexpr (number<X>) return std::tuple<X>(x);
+  else if constexpr (number<X> || std::is_trivially_copyable_v<X>) return std::tuple<X>(x);
   else
     return [&]<class T, extent... E>(std::type_identity<array<T, E...>>) {
       return std::tuple<view<const T, E...>>(view<const T, E...>(x));
@@ -131,7 +131,7 @@ template <class F, class... Leaves> struct operand_of<expression<F, Leaves...>> 
 template <bool Adopt, class G, class... X> constexpr auto defer_call(G, const X&... x) {
   return [&]<class... Leaves>(std::tuple<Leaves...> leaves) {
     return expression<deferred<G, Adopt, typename operand_of<X>::type...>, Leaves...>{std::move(leaves)};
-  }(std::tuple_cat(describe_operand(x)...));
+  }(std::tuple_cat(leaves_of_operand(x)...));
 }
 template <auto Fn> struct typed_function {
   template <class... V> constexpr auto operator()(const V&... operands) const { return apply<Fn>(operands...); }

@@ -48,7 +48,7 @@ template <class F, class... Leaves> auto open(const expression<F, Leaves...>& e)
 template <class R>
   requires is_leaf_v<R>
 auto open(const R& r) {
-  return [&]<class Leaf>(const std::tuple<Leaf>& leaves) { return open_function<the_leaf, Leaf>{leaves}; }(describe_operand(r));
+  return open_function<the_leaf, R>{r};
 }
 template <class... R> auto open(const std::tuple<R...>& results) {
   const auto combine = []<class... Part>(const Part&... part) {

@@ -259,7 +259,7 @@ struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
 template <int N> inline constexpr int number = N;
 
 /// Statements per function: compilers take more than linear time for long ones.
-inline constexpr int chunk = 64;
+inline constexpr int chunk = 16;
 
 /// Runs some statements of a table, counted in its order. (A template argument that names the kernel would make each of
 /// them cost the kernel's length.)

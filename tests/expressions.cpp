@@ -1,0 +1,161 @@
+/// Operations on concrete arrays, and transforms of functions that capture variables.
+
+#include <cmath>
+#include <sstream>
+#include <tuple>
+#include <vector>
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+
+namespace {
+
+namespace ct = cotangent;
+
+template <class A> bool close(const A& a, const A& b, double tolerance = 1e-6) {
+  if (!(a.shape() == b.shape())) return false;
+  for (ct::extent i = 0; i < a.size(); ++i)
+    if (!(std::abs(double(a.data()[i]) - double(b.data()[i])) <= tolerance * (1 + std::abs(double(b.data()[i]))))) return false;
+  return true;
+}
+
+template <class T, ct::extent N> ct::array<T, N> ramp(double first, double step) {
+  ct::array<T, N> a;
+  for (ct::extent i = 0; i < N; ++i) a(i) = T(first + step * double(i));
+  return a;
+}
+
+template <class T, ct::extent N> void check_arithmetic() {
+  const auto x = ramp<T, N>(-1, 0.25), z = ramp<T, N>(0.5, 0.125);
+  const T a = 2;
+  const ct::array<T, N> y = a * x + ct::sin(z) / (1 + z) - x * 0.5;
+  ct::array<T, N> expected;
+  for (ct::extent i = 0; i < N; ++i) expected(i) = T(double(a) * x(i) + std::sin(double(z(i))) / (1 + double(z(i))) - double(x(i)) * 0.5);
+  CHECK(close(y, expected));
+  ct::array<T, N> updated = x;
+  updated += z * 2;
+  updated = -updated;
+  for (ct::extent i = 0; i < N; ++i) expected(i) = -(x(i) + z(i) * 2);
+  CHECK(close(updated, expected));
+  double total = 0;
+  for (ct::extent i = 0; i < N; ++i) total += double(x(i)) * double(z(i));
+  const T sum = ct::sum(x * z);
+  CHECK(std::abs(double(sum) - total) <= 1e-5 * (1 + std::abs(total)));
+}
+
+}  // namespace
+
+TEST_CASE("operations on arrays compute when they are assigned") {
+  check_arithmetic<float, 0>(), check_arithmetic<float, 1>(), check_arithmetic<float, 7>(), check_arithmetic<float, 1000>();
+  check_arithmetic<double, 3>(), check_arithmetic<double, 33>();
+}
+
+TEST_CASE("expressions of run-time extents check their shapes") {
+  for (ct::extent n : {0, 1, 5, 100}) {
+    ct::array<double, ct::dyn> x({n}), y({n});
+    for (ct::extent i = 0; i < n; ++i) x(i) = double(i), y(i) = 2;
+    const ct::array<double, ct::dyn> z = x * y + 1;
+    REQUIRE(z.extent(0) == n);
+    for (ct::extent i = 0; i < n; ++i) CHECK(z(i) == 2 * double(i) + 1);
+  }
+  const ct::array<double, ct::dyn> two({2}), three({3});
+  const auto wrong = [&] { return ct::array<double, ct::dyn>(two + three); };
+  CHECK_THROWS_AS(wrong(), ct::shape_error);
+}
+
+TEST_CASE("expressions take views, numbers and expressions, and promote as in a trace") {
+  std::vector<float> memory{1, 2, 3};
+  const ct::view<const float, 3> v(memory.data());
+  const ct::array<std::int32_t, 3> i{1, 2, 3};
+  const ct::array<double, 3> d{0.5, 0.25, 0.125};
+  const ct::array<float, 3> half = v / 2;
+  CHECK(half == ct::array<float, 3>{0.5f, 1, 1.5f});
+  const ct::array<std::int32_t, 3> doubled = i * 2;
+  CHECK(doubled == ct::array<std::int32_t, 3>{2, 4, 6});
+  const ct::array<float, 3> quotient = i / 2;  // true division
+  CHECK(quotient == half);
+  const ct::array<double, 3> promoted = v * d;
+  CHECK(promoted == ct::array<double, 3>{0.5, 0.5, 0.375});
+  const ct::array<bool, 3> greater = v > 1.5;
+  CHECK(greater == ct::array<bool, 3>{false, true, true});
+  const ct::array<float, 3> chosen = ct::where(v > 1.5, v, 0.0), clipped = ct::clip(v, 1.5, 2.5);
+  CHECK(chosen == ct::array<float, 3>{0, 2, 3});
+  CHECK(clipped == ct::array<float, 3>{1.5f, 2, 2.5f});
+}
+
+TEST_CASE("expressions cover reductions, products, indexing and shapes") {
+  const ct::array<float, 2, 3> m{{1, 2, 3}, {4, 5, 6}};
+  const ct::array<float, 3> x{1, 0, -1};
+  CHECK(ct::array<float, 2>(ct::matmul(m, x)) == ct::array<float, 2>{-2, -2});
+  CHECK(ct::array<float, 2>(ct::einsum<"ij,j->i">(m, x)) == ct::array<float, 2>{-2, -2});
+  CHECK(ct::array<float, 3>(ct::sum(m, ct::axis<0>)) == ct::array<float, 3>{5, 7, 9});
+  CHECK(ct::array<float, 2>(ct::take<1>(m, 2)) == ct::array<float, 2>{3, 6});
+  CHECK(ct::array<float, 3, 2>(ct::transpose(m)) == ct::array<float, 3, 2>{{1, 4}, {2, 5}, {3, 6}});
+  CHECK(ct::array<float, 6>(ct::concatenate<0>(x, x + 1)) == ct::array<float, 6>{1, 0, -1, 2, 1, 0});
+  CHECK(ct::array<float, 1, 2>(ct::dynamic_slice<1, 2>(m, 1, 1)) == ct::array<float, 1, 2>{{5, 6}});
+  CHECK(float(ct::mean(m)) == 3.5f);
+  const ct::array<float, 3> softmax = ct::nn::softmax(x);
+  CHECK(std::abs(softmax(0) + softmax(1) + softmax(2) - 1) < 1e-6f);
+  std::ostringstream text;
+  text << x + 1;
+  CHECK(text.str() == "[2. 1. 0.]");
+}
+
+TEST_CASE("an expression keeps the small arrays that it was made of, and refers to large ones") {
+  const auto make = [] { return ct::array<float, 3>{1, 2, 3}; };
+  const auto e = make() * 2;
+  CHECK(ct::array<float, 3>(e) == ct::array<float, 3>{2, 4, 6});
+  ct::array<float, 1000> large = ct::full<float, 1000>(1.0f);
+  const auto later = large + 1;
+  large.fill(4);
+  CHECK(float(ct::sum(later)) == 5000);
+}
+
+TEST_CASE("transforms take expressions as arguments, and traces take them as constants") {
+  const ct::array<float, 3> x{1, 2, 3};
+  const auto square_sum = [](auto v) { return ct::sum(v * v); };
+  CHECK(ct::array<float, 3>(ct::grad(square_sum)(x + 1)) == ct::array<float, 3>{4, 6, 8});
+  CHECK(float(ct::jit(square_sum)(x * 2)) == 56);
+}
+
+TEST_CASE("functions that capture arrays and numbers can be transformed outside a trace") {
+  const ct::array<float, 3> x{1, 2, 3}, w{2, 0, 1};
+  float k = 3;
+  const auto f = [k, w](auto v) { return ct::sum(ct::sin(v) * w * k); };
+  ct::array<float, 3> gradient;
+  for (int i = 0; i < 3; ++i) gradient(i) = std::cos(x(i)) * w(i) * k;
+  CHECK(std::abs(float(ct::jit(f)(x)) - 3 * (2 * std::sin(1.0f) + std::sin(3.0f))) < 1e-5f);
+  CHECK(close(ct::grad(f)(x), gradient));
+  const ct::array<float, 2, 3> batch{{1, 2, 3}, {4, 5, 6}};
+  const ct::array<float, 2, 3> gradients = ct::vmap(ct::grad(f))(batch);
+  for (int b = 0; b < 2; ++b)
+    for (int i = 0; i < 3; ++i) CHECK(std::abs(gradients(b, i) - std::cos(batch(b, i)) * w(i) * k) < 1e-5f);
+  const ct::array<float, 3, 3> hessian = ct::hessian(f)(x);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) CHECK(std::abs(hessian(i, j) - (i == j ? -std::sin(x(i)) * w(i) * k : 0)) < 1e-5f);
+
+  const auto g = [&](auto v) { return k * v + w; };  // by reference: the values at the time of the call
+  CHECK(ct::jit(g)(x) == ct::array<float, 3>{5, 6, 10});
+  k = 5;
+  CHECK(ct::jit(g)(x) == ct::array<float, 3>{7, 10, 16});
+  const auto [value, tangent] = ct::jvp(g, std::tuple(x), std::tuple(w));
+  CHECK(value == ct::array<float, 3>{7, 10, 16});
+  CHECK(tangent == ct::array<float, 3>{10, 0, 5});
+  const auto two = [&](auto a, auto b) { return std::tuple(a * k, ct::sum(b - w), w); };
+  const auto [scaled, rest, same] = ct::jit(two)(x, w);
+  CHECK(scaled == ct::array<float, 3>{5, 10, 15});
+  CHECK(float(rest) == 0);
+  CHECK(same == w);
+}
+
+TEST_CASE("captured variables are no arguments of a derivative") {
+  const ct::array<double> x = 3.0;
+  const double k = 4;
+  const auto outer = [k](auto v) { return k * v * v; };
+  CHECK(double(ct::grad(outer)(x)) == 24);
+  CHECK(double(ct::grad(ct::grad(outer))(x)) == 8);
+  const auto pairs = ct::value_and_grad(outer)(x);
+  CHECK(double(std::get<0>(pairs)) == 36);
+  CHECK(double(std::get<1>(pairs)) == 24);
+}
