@@ -56,7 +56,7 @@ template <class Op, class T, int Buffer, class Access> struct reduce {};
 template <class... F> struct forms {};
 
 /// The most operands of a statement, not counting the registers of `indexed`.
-inline constexpr int max_operands = 4;
+inline constexpr int max_operands = 3;
 
 template <class Space, class Forms, int... Code> struct kernel {};
 

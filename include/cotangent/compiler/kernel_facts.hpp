@@ -223,18 +223,19 @@ template <class Op, class T, int B, class A> constexpr form_facts describe(reduc
 
 /// A kernel's statements and reductions. (Lists of integers: a list of structs costs constant evaluation several times as much.)
 template <int Statements, int Forms> struct table {
+  static_assert(Statements < 1 << 16, "a kernel of more than 65,535 statements");
   static constexpr int count = Statements;
+  // Of statement k: its register's place, among those of its type and source, and that source.
+  int place[Statements + 1] = {};
+  source from[Statements + 1] = {};
+  // In the order of running: constants, what runs once per row, and the others.
+  int constants = 0, per_row = 0;  // how many there are
   int form[Statements + 1] = {};
-  int place[Statements + 1] = {};         // of its register, among those of its type and source
-  unsigned sources[Statements + 1] = {};  // two bits each: its register's, the first operand's, ...
-  int operands[max_operands * Statements + 1] = {};  // places, max_operands for each
-  int order[Statements + 1] = {};  // statements: constants first, then those that run once per row, then the others
-  int constants = 0, per_row = 0;  // how many are constants, and run once per row
+  unsigned sources[Statements + 1] = {};        // two bits each: of the register, the first operand, ...
+  unsigned long registers[Statements + 1] = {};  // 16 bits each: the place of the register, of the first operand, ...
   reduce_facts reductions[Forms + 1] = {};  // by form
   int reduce_forms[Forms + 1] = {};         // the forms of the reductions, in order
   kernel_shape shape;
-
-  constexpr source source_of_register(int k) const { return source(sources[k] & 3u); }
 };
 
 /// The number of statements in a kernel's code.
@@ -262,32 +263,33 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   }
   const merged_dims dims = dims_of(over, shape.merges);
   const int lane = dims.rank > 0 ? dims.last[dims.rank - 1] : -1;
-  int next[3] = {};
+  int form_of[Statements + 1] = {};
+  unsigned sources[Statements + 1] = {};
+  unsigned long registers[Statements + 1] = {};
   for (int k = 0; k < Statements; ++k) {
-    const int form = *code++;
-    t.form[k] = form;
-    const form_facts& f = forms[form];
+    form_of[k] = *code++;
+    const form_facts& f = forms[form_of[k]];
     const bool along_lane = f.kind == action::load ? lane >= 0 && f.strides[lane] != 0 : f.kind == action::index && f.dimension == lane;
-    unsigned from = unsigned(along_lane ? source::varying : f.kind == action::constant ? source::constant : source::fixed), sources = 0;
+    source from = along_lane ? source::varying : f.kind == action::constant ? source::constant : source::fixed;
     for (int i = 0; i < f.operands; ++i) {
       const int operand = *code++;
-      const unsigned its = t.sources[operand] & 3u;
-      t.operands[max_operands * k + i] = t.place[operand];
-      sources |= its << (2 * i + 2);
-      if (its > from) from = its;
+      registers[k] |= static_cast<unsigned long>(t.place[operand]) << (16 * i + 16);
+      sources[k] |= unsigned(t.from[operand]) << (2 * i + 2);
+      if (t.from[operand] > from) from = t.from[operand];
     }
     for (int i = 0; i < f.index_count; ++i)
-      if (const unsigned its = t.sources[f.index_registers[i]] & 3u; its > from) from = its;
+      if (t.from[f.index_registers[i]] > from) from = t.from[f.index_registers[i]];
     if (f.kind == action::store || f.kind == action::reduce) {
-      from = unsigned(source::varying);
+      from = source::varying;
       shape.scatters = shape.scatters || f.index_count > 0;
-    } else t.place[k] = shape.registers(source(from))[type_place(f.type)]++;
-    t.sources[k] = sources | from;
-    ++next[from];
+    } else t.place[k] = shape.registers(from)[type_place(f.type)]++;
+    t.from[k] = from;
+    t.constants += from == source::constant;
+    t.per_row += from == source::fixed;
     if (f.kind != action::constant) ++shape.work;
     if (f.kind != action::reduce) continue;
-    reduce_facts& r = t.reductions[form];
-    t.reduce_forms[shape.reductions] = form;
+    reduce_facts& r = t.reductions[form_of[k]];
+    t.reduce_forms[shape.reductions] = form_of[k];
     r.place = shape.reductions++;
     r.sum = shape.sums[type_place(f.type)]++;
     for (int d = 0; d < dims.rank; ++d)
@@ -295,9 +297,14 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     const bool keeps_lane = dims.rank > 0 && (r.kept_dims >> (dims.rank - 1) & 1u);
     r.scope = keeps_lane ? reduction::keeps_lane : r.kept_dims == 0 ? reduction::whole : reduction::row;
   }
-  t.constants = next[0], t.per_row = next[1];
-  next[2] = next[0] + next[1], next[1] = next[0], next[0] = 0;
-  for (int k = 0; k < Statements; ++k) t.order[next[t.sources[k] & 3u]++] = k;
+  int at = 0;
+  for (source from : {source::constant, source::fixed, source::varying})
+    for (int k = 0; k < Statements; ++k)
+      if (t.from[k] == from) {
+        t.form[at] = form_of[k];
+        t.sources[at] = sources[k] | unsigned(from);
+        t.registers[at++] = registers[k] | static_cast<unsigned long>(t.place[k]);
+      }
   return t;
 }
 
@@ -322,8 +329,7 @@ namespace facts {
 /// Form number Number of a kernel with its registers found.
 template <class Analysis, int Number, class Form> struct resolve { using type = Form; };
 template <class Analysis, int R, extent Stride>
-using found_index = index_register<type_of<Analysis::form_table[Analysis::table.form[R]].type>, Analysis::table.source_of_register(R),
-                                   Analysis::table.place[R], Stride>;
+using found_index = index_register<type_of<Analysis::register_type(R)>, Analysis::table.from[R], Analysis::table.place[R], Stride>;
 template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
 struct resolve<Analysis, Number, load<T, B, A, indexed<R, Stride>...>> {
   using type = load<T, B, A, found_index<Analysis, R, Stride>...>;
@@ -361,6 +367,12 @@ template <extent... Extents, class... F, int... Code> struct analysis<kernel<spa
   static constexpr int code[] = {Code..., 0};
   static constexpr auto table = facts::tabulate<facts::count_statements(form_table, code, int(sizeof...(Code))), int(sizeof...(F))>(
       form_table, code, space<Extents...>{});
+
+  static constexpr dtype register_type(int statement) {
+    int at = 0;
+    for (; statement > 0; --statement) at += 1 + form_table[code[at]].operands;
+    return form_table[code[at]].type;
+  }
 
   using layout_type = layout<table.shape, space<Extents...>>;
   using form_list = typename facts::resolved_forms<analysis, std::index_sequence_for<F...>, F...>::type;

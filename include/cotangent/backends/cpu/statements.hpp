@@ -157,15 +157,18 @@ template <class... Indices> inline constexpr bool scattered = false;
 template <class... T, source... From, int... Place, extent... Stride>
 inline constexpr bool scattered<index_register<T, From, Place, Stride>...> = (false || ... || (From == source::varying));
 
-/// How a form runs: `step<Form, Sources, E>::run(e, to, operands...)`, where `to` and the operands are the numbers of
-/// registers of these sources.
+/// Number k of table::registers.
+COTANGENT_INLINE constexpr int place_in(unsigned long places, int k) { return int(places >> (16 * k) & 0xffffu); }
+
+/// How a form runs: `step<Form, Sources, E>::run(e, places)`, where the register that it defines and its operands are of
+/// these sources, and `places` is of table::registers.
 template <class Form, unsigned Sources, class E> struct step;
 
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<load<T, B, A, X...>, Sources, E> {
-  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int, int, int, int) {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     using reg = typename E::template reg<T>;
     constexpr extent stride = lane_stride<typename E::layout, A>;
-    reg& r = e.template at_place<T, source_of(Sources, 0)>(to);
+    reg& r = e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0));
     const T* p = e.template address<const T, B>(A{}, X{}...);
     if constexpr (scattered<X...>) {
       extent offsets[E::lanes];
@@ -184,17 +187,17 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
 };
 
 template <class T, unsigned long Bits, unsigned Sources, class E> struct step<constant<T, Bits>, Sources, E> {
-  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int, int, int, int) {
-    if constexpr (std::is_same_v<T, bool>) e.template set<T, source::constant>(to, typename E::template reg<T>(Bits != 0));
-    else e.template set<T, source::constant>(to, typename E::template reg<T>(std::bit_cast<T>(std::make_unsigned_t<integer_like<T>>(Bits))));
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
+    if constexpr (std::is_same_v<T, bool>) e.template set<T, source::constant>(place_in(places, 0), typename E::template reg<T>(Bits != 0));
+    else e.template set<T, source::constant>(place_in(places, 0), typename E::template reg<T>(std::bit_cast<T>(std::make_unsigned_t<integer_like<T>>(Bits))));
   }
 };
 
 template <class T, int Dim, unsigned Sources, class E> struct step<index<T, Dim>, Sources, E> {
-  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int, int, int, int) {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     using reg = typename E::template reg<T>;
     constexpr int m = E::layout::dims.merged_from[Dim];
-    reg& r = e.template at_place<T, source_of(Sources, 0)>(to);
+    reg& r = e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0));
     if constexpr (m < 0) r = reg(T(0));
     else if constexpr (m < E::layout::dims.rank - 1) r = reg(T(e.at.index[m]));
     else r = reg(T(e.lane)) + iota<T, E::lanes>();
@@ -216,24 +219,21 @@ template <class Op>
 inline constexpr bool is_long_lane<Op> = Op::flops >= 10;
 
 template <class Op, class T, class... A, unsigned Sources, class E> struct step<apply<Op, T, A...>, Sources, E> {
-  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int to, int a, int b, int c, int d) {
-    const int from[] = {a, b, c, d};
-    run_on(e, to, from, std::index_sequence_for<A...>{});
-  }
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) { run_on(e, places, std::index_sequence_for<A...>{}); }
 
  private:
-  COTANGENT_LANES template <std::size_t... K> static COTANGENT_INLINE void run_on(E& e, int to, const int* from, std::index_sequence<K...>) {
+  COTANGENT_LANES template <std::size_t... K> static COTANGENT_INLINE void run_on(E& e, unsigned long places, std::index_sequence<K...>) {
     if constexpr (is_long_lane<Op> && is_long_kernel<typename E::layout>)
-      e.template set<T, source_of(Sources, 0)>(to, call_lane<Op>(e.template at_place<A, source_of(Sources, int(K) + 1)>(from[K])...));
-    else e.template set<T, source_of(Sources, 0)>(to, Op::lane(e.template at_place<A, source_of(Sources, int(K) + 1)>(from[K])...));
+      e.template set<T, source_of(Sources, 0)>(place_in(places, 0), call_lane<Op>(e.template at_place<A, source_of(Sources, int(K) + 1)>(place_in(places, int(K) + 1))...));
+    else e.template set<T, source_of(Sources, 0)>(place_in(places, 0), Op::lane(e.template at_place<A, source_of(Sources, int(K) + 1)>(place_in(places, int(K) + 1))...));
   }
 };
 
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<store<T, B, A, X...>, Sources, E> {
-  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int, int from, int, int, int) {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     constexpr extent stride = lane_stride<typename E::layout, A>;
     T* p = e.template address<T, B>(A{}, X{}...);
-    const auto value = e.template at_place<T, source_of(Sources, 1)>(from);
+    const auto value = e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1));
     if constexpr (scattered<X...>) {
       extent offsets[E::lanes];
       e.offsets(offsets, A{}, X{}...);
@@ -250,26 +250,22 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
 
 template <class Op, class T, int B, class A, reduce_facts Facts, unsigned Sources, class E>
 struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
-  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, int, int from, int, int, int) {
-    e.reductions.add(resolved_reduce<reduce<Op, T, B, A>, Facts>{}, e.template at_place<T, source_of(Sources, 1)>(from), e);
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
+    e.reductions.add(resolved_reduce<reduce<Op, T, B, A>, Facts>{}, e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)), e);
   }
 };
 
 /// A number that device code may read out of a constexpr table.
-template <int N> inline constexpr int number = N;
+template <unsigned long N> inline constexpr unsigned long number = N;
 
 /// Statements per function: compilers take more than linear time for long ones.
 inline constexpr int chunk = 16;
 
-/// Runs some statements of a table, counted in its order. (A template argument that names the kernel would make each of
-/// them cost the kernel's length.)
+/// Runs some statements of a table. (A template argument that names the kernel would make each of them cost the kernel's
+/// length.)
 COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int... I>
 COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
-  (step<typename numbered_at<Forms, Table.form[Table.order[First + I]]>::type, Table.sources[Table.order[First + I]], E>::run(
-       e, number<Table.place[Table.order[First + I]]>, number<Table.operands[max_operands * Table.order[First + I]]>,
-       number<Table.operands[max_operands * Table.order[First + I] + 1]>, number<Table.operands[max_operands * Table.order[First + I] + 2]>,
-       number<Table.operands[max_operands * Table.order[First + I] + 3]>),
-   ...);
+  (step<typename numbered_at<Forms, Table.form[First + I]>::type, Table.sources[First + I], E>::run(e, number<Table.registers[First + I]>), ...);
 }
 COTANGENT_LANES template <class Forms, const auto& Table, int First, int Last, class E, int... C>
 COTANGENT_INLINE void run_statements(E& e, std::integer_sequence<int, C...>) {
