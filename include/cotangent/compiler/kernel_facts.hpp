@@ -65,6 +65,7 @@ constexpr int type_place(dtype d) {
 /// A number per type. Not an array: g++ 12 takes two class template arguments for one if their arrays differ only in
 /// where the nonzero elements are.
 struct count_by_type {
+  static constexpr int types = 5;
   int floats = 0, doubles = 0, ints = 0, longs = 0, masks = 0;
 
   constexpr int& operator[](int place) { return place == 0 ? floats : place == 1 ? doubles : place == 2 ? ints : place == 3 ? longs : masks; }
@@ -77,8 +78,6 @@ struct kernel_shape {
   std::uint32_t merges = 0;            // bit d is set if kernel dimension d is merged with the one before it
   count_by_type constants, fixed, varying;  // registers
   count_by_type sums;                       // reductions
-
-  constexpr count_by_type& registers(source s) { return s == source::constant ? constants : s == source::fixed ? fixed : varying; }
   int reductions = 0;
   int buffers = 0;
   int slots = 0;
@@ -156,6 +155,7 @@ template <extent Offset, extent... Strides> constexpr extent stride_along(access
 struct form_facts {
   action kind = action::constant;
   dtype type = dtype::float32;
+  int type_place = 0;
   int operands = 0;
   int buffer = -1;
   std::uint32_t mergeable = ~0u;
@@ -183,7 +183,7 @@ struct form_facts {
 
 template <class T> constexpr form_facts form_of_type(action kind, int operands, int buffer = -1) {
   form_facts f;
-  f.kind = kind, f.type = dtype_of<T>, f.operands = operands, f.buffer = buffer;
+  f.kind = kind, f.type = dtype_of<T>, f.type_place = kernels::type_place(f.type), f.operands = operands, f.buffer = buffer;
   return f;
 }
 template <class T, int B, class A, class... X> constexpr form_facts describe(load<T, B, A, X...>, const extent* extents) {
@@ -264,26 +264,32 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   const merged_dims dims = dims_of(over, shape.merges);
   const int lane = dims.rank > 0 ? dims.last[dims.rank - 1] : -1;
   int form_of[Statements + 1] = {};
-  unsigned sources[Statements + 1] = {};
-  unsigned long registers[Statements + 1] = {};
+  unsigned sources_of[Statements + 1] = {};
+  unsigned long registers_of[Statements + 1] = {};
+  int counts[3][count_by_type::types] = {};  // of registers, by source and type
   for (int k = 0; k < Statements; ++k) {
     form_of[k] = *code++;
     const form_facts& f = forms[form_of[k]];
     const bool along_lane = f.kind == action::load ? lane >= 0 && f.strides[lane] != 0 : f.kind == action::index && f.dimension == lane;
     source from = along_lane ? source::varying : f.kind == action::constant ? source::constant : source::fixed;
+    unsigned sources = 0;
+    unsigned long registers = 0;
     for (int i = 0; i < f.operands; ++i) {
       const int operand = *code++;
-      registers[k] |= static_cast<unsigned long>(t.place[operand]) << (16 * i + 16);
-      sources[k] |= unsigned(t.from[operand]) << (2 * i + 2);
-      if (t.from[operand] > from) from = t.from[operand];
+      const source its = t.from[operand];
+      registers |= static_cast<unsigned long>(t.place[operand]) << (16 * i + 16);
+      sources |= unsigned(its) << (2 * i + 2);
+      if (its > from) from = its;
     }
     for (int i = 0; i < f.index_count; ++i)
       if (t.from[f.index_registers[i]] > from) from = t.from[f.index_registers[i]];
     if (f.kind == action::store || f.kind == action::reduce) {
       from = source::varying;
       shape.scatters = shape.scatters || f.index_count > 0;
-    } else t.place[k] = shape.registers(from)[type_place(f.type)]++;
+    } else t.place[k] = counts[int(from)][f.type_place]++;
     t.from[k] = from;
+    sources_of[k] = sources | unsigned(from);
+    registers_of[k] = registers | static_cast<unsigned long>(t.place[k]);
     t.constants += from == source::constant;
     t.per_row += from == source::fixed;
     if (f.kind != action::constant) ++shape.work;
@@ -291,19 +297,21 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     reduce_facts& r = t.reductions[form_of[k]];
     t.reduce_forms[shape.reductions] = form_of[k];
     r.place = shape.reductions++;
-    r.sum = shape.sums[type_place(f.type)]++;
+    r.sum = shape.sums[f.type_place]++;
     for (int d = 0; d < dims.rank; ++d)
       if (f.strides[dims.last[d]] != 0) r.kept_dims |= std::uint32_t(1) << d;
     const bool keeps_lane = dims.rank > 0 && (r.kept_dims >> (dims.rank - 1) & 1u);
     r.scope = keeps_lane ? reduction::keeps_lane : r.kept_dims == 0 ? reduction::whole : reduction::row;
   }
+  for (int type = 0; type < count_by_type::types; ++type)
+    shape.constants[type] = counts[0][type], shape.fixed[type] = counts[1][type], shape.varying[type] = counts[2][type];
   int at = 0;
   for (source from : {source::constant, source::fixed, source::varying})
     for (int k = 0; k < Statements; ++k)
       if (t.from[k] == from) {
         t.form[at] = form_of[k];
-        t.sources[at] = sources[k] | unsigned(from);
-        t.registers[at++] = registers[k] | static_cast<unsigned long>(t.place[k]);
+        t.sources[at] = sources_of[k];
+        t.registers[at++] = registers_of[k];
       }
   return t;
 }

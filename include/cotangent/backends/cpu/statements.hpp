@@ -259,7 +259,7 @@ struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
 template <unsigned long N> inline constexpr unsigned long number = N;
 
 /// Statements per function: compilers take more than linear time for long ones.
-inline constexpr int chunk = 16;
+inline constexpr int chunk = 8;
 
 /// Runs some statements of a table. (A template argument that names the kernel would make each of them cost the kernel's
 /// length.)
