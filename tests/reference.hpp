@@ -69,6 +69,14 @@ inline double digamma(double x) {
   return shift + std::log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
 }
 
+inline double trigamma(double x) {
+  double sum = 0;
+  if (x < 0) return std::pow(M_PI / std::sin(M_PI * x), 2) - trigamma(1 - x);
+  for (; x < 12; ++x) sum += 1 / (x * x);
+  const double r = 1 / (x * x);
+  return sum + 1 / x + r / 2 + r / x * (1.0 / 6 - r * (1.0 / 30 - r * (1.0 / 42 - r * (1.0 / 30 - r * (5.0 / 66 - r * 691.0 / 2730)))));
+}
+
 using unary = std::function<double(double)>;
 inline const std::map<std::string, unary, std::less<>>& unaries() {
   static const std::map<std::string, unary, std::less<>> table{
@@ -107,6 +115,7 @@ inline const std::map<std::string, unary, std::less<>>& unaries() {
       {"erf_inv", erf_inv},
       {"lgamma", [](double x) { return std::lgamma(x); }},
       {"digamma", digamma},
+      {"trigamma", trigamma},
       {"is_finite", [](double x) { return double(std::isfinite(x)); }},
       {"stop_gradient", [](double x) { return x; }},
   };

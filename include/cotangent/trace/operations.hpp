@@ -142,6 +142,8 @@ template <traced A> constexpr auto erf_inv(const A& x) { return apply<inexact_un
 template <traced A> constexpr auto lgamma(const A& x) { return apply<inexact_unary_function<&lgamma>{}>(x); }
 /// the derivative of lgamma
 template <traced A> constexpr auto digamma(const A& x) { return apply<inexact_unary_function<&digamma>{}>(x); }
+/// the derivative of digamma, jax.scipy.special.polygamma(1, x); infinite at 0 and the negative integers
+template <traced A> constexpr auto trigamma(const A& x) { return apply<inexact_unary_function<&trigamma>{}>(x); }
 /// the square root; its derivative at 0 is infinite
 template <traced A> constexpr auto sqrt(const A& x) { return apply<inexact_unary_function<&sqrt>{}>(x); }
 /// 1 / sqrt(x)
