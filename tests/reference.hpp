@@ -296,15 +296,21 @@ struct interpreter {
         }
         return double(place);
       });
-    } else if (name == "cumsum") {
+    } else if (name.starts_with("cum") || name == "linear_recurrence") {
       const int axis = int(attribute(0));
       const bool reverse = attribute(1) != 0;
       each([&](const shape& i) {
-        double sum = 0;
+        double y = 0;
         shape k = i;
-        for (k[axis] = reverse ? r.dims[axis] - 1 : 0; reverse ? k[axis] >= i[axis] : k[axis] <= i[axis]; reverse ? --k[axis] : ++k[axis])
-          sum = cast(x.type, sum + pick(in(0), k));
-        return sum;
+        const extent first = reverse ? r.dims[axis] - 1 : 0;
+        for (k[axis] = first; reverse ? k[axis] >= i[axis] : k[axis] <= i[axis]; reverse ? --k[axis] : ++k[axis]) {
+          const double v = pick(in(0), k);
+          if (name == "linear_recurrence") y = v * y + pick(in(1), k);
+          else if (k[axis] == first) y = v;
+          else y = name == "cumsum" ? y + v : name == "cumprod" ? y * v : name == "cummax" ? greatest(y, v) : least(y, v);
+          y = cast(x.type, y);
+        }
+        return y;
       });
     } else if (name == "dot_general") {
       const int nb = int(attribute(0)), nc = int(attribute(1));

@@ -259,18 +259,6 @@ struct arg_function {
     return keepdims ? reduction_axes::spread(r, v, {k}, true) : r;
   }
 };
-struct cumsum_function {
-  int axis = 0;
-  bool reverse = false;
-  constexpr value operator()(value x) const {
-    if (axis < -x.rank() || axis >= x.rank()) {
-      x.b->fail(message{} << "cumsum: axis " << axis << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
-      return x;
-    }
-    return cumsum(x.type() == dtype::boolean ? convert(x, dtype::int32) : x, axis < 0 ? axis + x.rank() : axis, reverse);
-  }
-};
-
 /// `axis`, counted from the start; fails if there is no such axis among `rank`.
 constexpr int checked_axis(value x, std::string_view who, extent axis, int rank) {
   if (axis < -rank || axis >= rank) {
@@ -279,6 +267,15 @@ constexpr int checked_axis(value x, std::string_view who, extent axis, int rank)
   }
   return int(axis < 0 ? axis + rank : axis);
 }
+
+template <value (*Op)(value, int, bool), class P> struct cumulative_function {
+  int axis = 0;
+  bool reverse = false;
+  constexpr value operator()(value x) const {
+    const int k = checked_axis(x, P::name, axis, x.rank());
+    return x.b->failed() ? x : Op(x.type() == dtype::boolean ? convert(x, dtype::int32) : x, k, reverse);
+  }
+};
 
 struct astype_function {
   dtype to;
@@ -577,6 +574,44 @@ constexpr value inner(value a, value b) {
   return dot_general(a, b, {{}, {}, {a.rank() - 1}, {b.rank() - 1}});
 }
 constexpr value vdot(value a, value b) { return inner(ravel_function{}(a), ravel_function{}(b)); }
+
+/// Vector products of the last axes; the others broadcast.
+constexpr value cross(value a, value b) {
+  adopt_pair(a, b);
+  for (value v : {a, b})
+    if (v.rank() == 0 || !v.b->symbols.unify(v.dims()[v.rank() - 1], 3))
+      v.b->fail(message{} << "cross: the last axes of " << a.dims() << " and " << b.dims() << " must have extent 3");
+  if (a.type() == dtype::boolean) a = convert(a, dtype::int32);
+  if (!a.b->failed()) match("cross", a, b);
+  if (a.b->failed()) return a;
+  const int last = a.rank() - 1;
+  const auto part = [last](value v, extent i) {
+    shape start = filled(last + 1, 0), size = v.dims();
+    start[last] = i, size[last] = 1;
+    return slice(v, start, size, filled(last + 1, 1));
+  };
+  const auto component = [&](extent i, extent j) { return part(a, i) * part(b, j) - part(a, j) * part(b, i); };
+  return concatenate({component(1, 2), component(2, 0), component(0, 1)}, last);
+}
+/// Every element of a times b, as blocks; the operand of lower rank gets axes of extent 1 in front.
+constexpr value kron(value a, value b) {
+  adopt_pair(a, b);
+  const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
+  if (2 * rank > max_rank) {
+    a.b->fail(message{} << "kron: at most rank " << max_rank / 2 << ", got shapes " << a.dims() << " and " << b.dims());
+    return a;
+  }
+  const dtype t = promote(a.type(), b.type());
+  const shape own_a = join(filled(rank - a.rank(), 1), a.dims()), own_b = join(filled(rank - b.rank(), 1), b.dims());
+  shape wide, dims, of_a, of_b;
+  for (int i = 0; i < rank; ++i) {
+    of_a.push_back(2 * i), of_b.push_back(2 * i + 1);
+    wide.push_back(own_a[i]), wide.push_back(own_b[i]);
+    dims.push_back(a.b->symbols.combine(symbol::product, own_a[i], own_b[i]));
+  }
+  const value left = broadcast_in_dim(reshape(convert(a, t), own_a), wide, of_a), right = broadcast_in_dim(reshape(convert(b, t), own_b), wide, of_b);
+  return reshape(t == dtype::boolean ? logical_and(left, right) : left * right, dims);
+}
 
 /// einsum of one or two operands; letters are axes, `->` gives the result (alphabetical if absent).
 template <text Subscripts> struct einsum_function {

@@ -308,9 +308,20 @@ template <bool Largest, class... Tags> constexpr arg_function arg_from_tags() {
 template <traced X, class... Tags> constexpr auto argmax(const X& x, Tags...) { return apply<arg_from_tags<true, Tags...>()>(x); }
 /// The index (int32) of the first smallest element. NaN counts as smallest.
 template <traced X, class... Tags> constexpr auto argmin(const X& x, Tags...) { return apply<arg_from_tags<false, Tags...>()>(x); }
-/// Running sums along an axis (default: of the flattened array).
-template <traced X> constexpr auto cumsum(const X& x) { return apply<cumsum_function{0}>(ravel(x)); }
-template <traced X, extent A> constexpr auto cumsum(const X& x, axis_tag<A>) { return apply<cumsum_function{int(A)}>(x); }
+// Running results of the same shape, along an axis or of the flattened array; bool counts as int32.
+/// Running sums. JAX: jnp.cumsum, lax.cumsum.
+template <traced X, extent A> constexpr auto cumsum(const X& x, axis_tag<A>) { return apply<cumulative_function<&cumsum, cumsum_p>{int(A)}>(x); }
+template <traced X> constexpr auto cumsum(const X& x) { return cumsum(ravel(x), axis<0>); }
+/// Running products; the derivative is exact at zeros. JAX: jnp.cumprod, lax.cumprod.
+template <traced X, extent A> constexpr auto cumprod(const X& x, axis_tag<A>) { return apply<cumulative_function<&cumprod, cumprod_p>{int(A)}>(x); }
+template <traced X> constexpr auto cumprod(const X& x) { return cumprod(ravel(x), axis<0>); }
+/// Running maxima, NaN from the first NaN on. The cotangent goes to the element that is the running maximum; an element
+/// equal to the maximum before it shares evenly with that, as in `maximum`. JAX: lax.cummax.
+template <traced X, extent A> constexpr auto cummax(const X& x, axis_tag<A>) { return apply<cumulative_function<&cummax, cummax_p>{int(A)}>(x); }
+template <traced X> constexpr auto cummax(const X& x) { return cummax(ravel(x), axis<0>); }
+/// Running minima; NaN and ties as in cummax. JAX: lax.cummin.
+template <traced X, extent A> constexpr auto cummin(const X& x, axis_tag<A>) { return apply<cumulative_function<&cummin, cummin_p>{int(A)}>(x); }
+template <traced X> constexpr auto cummin(const X& x) { return cummin(ravel(x), axis<0>); }
 
 /// The elements under another shape; one extent may be `dyn`, which is then computed.
 template <extent... E, traced X> constexpr auto reshape(const X& x) { return apply<reshape_function{{E...}}>(x); }
@@ -432,6 +443,13 @@ constexpr auto inner(const A& a, const B& b) { return apply_mixed<pair_function<
 /// Sum of products of all elements.
 template <class A, class B> requires traced_pair<A, B>
 constexpr auto vdot(const A& a, const B& b) { return apply_mixed<pair_function<static_cast<value (*)(value, value)>(&vdot)>{}>(a, b); }
+/// Vector products: a and b are [..., 3], the axes in front broadcast. JAX: jnp.cross with vectors of three.
+template <class A, class B> requires traced_pair<A, B>
+constexpr auto cross(const A& a, const B& b) { return apply_mixed<pair_function<&cross>{}>(a, b); }
+/// The Kronecker product: [m, n] and [p, q] give [m * p, n * q], the block (i, j) being a(i, j) * b. Likewise for vectors
+/// and up to rank 4; the operand of lower rank gets axes of extent 1 in front.
+template <class A, class B> requires traced_pair<A, B>
+constexpr auto kron(const A& a, const B& b) { return apply_mixed<pair_function<&kron>{}>(a, b); }
 /// Contracts the last `Axes` axes of a with the first of b.
 template <int Axes = 2, class A, class B> requires traced_pair<A, B>
 constexpr auto tensordot(const A& a, const B& b) { return apply_mixed<tensordot_function{Axes}>(a, b); }

@@ -1,6 +1,7 @@
 #pragma once
-/// Primitives that run by themselves on whole buffers: cumsum, argmax, argmin, scatter, scatter_add.
+/// Primitives that run by themselves on whole buffers: the cumulative ones, argmax, argmin, the scatters.
 
+#include <cmath>
 #include <cstring>
 
 #include <cotangent/primitives/indexing.hpp>
@@ -25,18 +26,36 @@ struct axis_lines {
 
 template <class P> struct opaque;
 
-template <> struct opaque<cumsum_p> {
+/// f(at, previous) for each element in the order of running along the axis; previous is -1 for the first ones.
+template <class F> void run_along(const shape& dims, const extent* attributes, F f) {
+  const axis_lines lines(dims, int(attributes[0]));
+  const bool backwards = attributes[1] != 0;
+  for (extent i = 0; i < lines.before; ++i)
+    for (extent k = 0; k < lines.count; ++k) {
+      const extent at = (i * lines.count + (backwards ? lines.count - 1 - k : k)) * lines.behind;
+      const extent previous = backwards ? at + lines.behind : at - lines.behind;
+      for (extent j = 0; j < lines.behind; ++j) f(at + j, k == 0 ? extent(-1) : previous + j);
+    }
+}
+
+template <class P> struct opaque_cumulative {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const axis_lines lines(result.dims, int(attributes[0]));
     const T* x = static_cast<const T*>(operands[0].data);
     T* y = static_cast<T*>(result.data);
-    const bool backwards = attributes[1] != 0;
-    for (extent i = 0; i < lines.before; ++i)
-      for (extent k = 0; k < lines.count; ++k) {
-        const extent at = (i * lines.count + (backwards ? lines.count - 1 - k : k)) * lines.behind;
-        const extent previous = backwards ? at + lines.behind : at - lines.behind;
-        for (extent j = 0; j < lines.behind; ++j) y[at + j] = k == 0 ? x[at + j] : T(y[previous + j] + x[at + j]);
-      }
+    run_along(result.dims, attributes, [x, y](extent at, extent previous) { y[at] = previous < 0 ? x[at] : P::combine(y[previous], x[at]); });
+  }
+};
+template <> struct opaque<cumsum_p> : opaque_cumulative<cumsum_p> {};
+template <> struct opaque<cumprod_p> : opaque_cumulative<cumprod_p> {};
+template <> struct opaque<cummax_p> : opaque_cumulative<cummax_p> {};
+template <> struct opaque<cummin_p> : opaque_cumulative<cummin_p> {};
+
+template <> struct opaque<linear_recurrence_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const T* a = static_cast<const T*>(operands[0].data);
+    const T* b = static_cast<const T*>(operands[1].data);
+    T* y = static_cast<T*>(result.data);
+    run_along(result.dims, attributes, [a, b, y](extent at, extent previous) { y[at] = previous < 0 ? b[at] : std::fma(a[at], y[previous], b[at]); });
   }
 };
 
