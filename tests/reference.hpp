@@ -337,13 +337,14 @@ struct interpreter {
         if (!inside(in(0).dims, from)) throw std::runtime_error("gather: outside the operand");
         return pick(in(0), from);
       });
-    } else if (name == "scatter" || name == "scatter_add") {
+    } else if (name.starts_with("scatter")) {
       r.x = in(0).x;
       for_each_index(in(1).dims, [&](const shape& i) {
         const shape to = address(n, i, 1, 2);
         if (!inside(r.dims, to)) return;
         double& v = r.x[offset(r.dims, to)];
-        v = cast(x.type, name == "scatter" ? pick(in(1), i) : v + pick(in(1), i));
+        const double u = pick(in(1), i);
+        v = cast(x.type, name == "scatter" ? u : name == "scatter_add" ? v + u : name == "scatter_mul" ? v * u : name == "scatter_min" ? least(v, u) : greatest(v, u));
       });
     } else {
       throw std::runtime_error("the reference does not know the primitive " + name);

@@ -2,7 +2,7 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_INDEXING)
 #define COTANGENT_PRIMITIVES_INDEXING
-/// Reading and writing at computed places: gather, scatter, scatter_add.
+/// Reading and writing at computed places: gather, scatter, scatter_add, scatter_mul, scatter_min, scatter_max.
 ///
 /// One form serves dynamic slices, take, take_along_axis and indexed updates. The index operands have the shape of
 /// the result (of the updates, for a scatter). Along axis a of the operand, the place for point i is
@@ -180,6 +180,78 @@ struct scatter_p : scatter_base<scatter_p> {
   }
   template <class T> static constexpr T combine(T, T b) { return b; }
 };
+
+/// Several updates of one place multiply it by all of them. As in JAX, the derivative by the updates is there only where
+/// no place is written twice.
+struct scatter_mul_p : scatter_base<scatter_mul_p> {
+  static constexpr std::string_view name = "scatter_mul";
+  static constexpr bool linear(const call&, int k) { return k == 0; }
+  static constexpr value jvp(const call& c, const value* t) {
+    if (t[1] && !unique(c)) return {};
+    value sum;
+    if (t[0]) sum = scatter_with<scatter_mul_p>(t[0], c[1], index_operands(c, 2), addresses(c), c.attribute(0) != 0);
+    if (t[1]) {
+      const value of_x = sum ? sum : zeros_like(c[0]);
+      sum = scatter_with<scatter_add_p>(of_x, t[1] * read_back(c, c[0]), index_operands(c, 2), addresses(c), true);
+    }
+    return sum;
+  }
+  static constexpr value vjp(const call& c, int k, value g) {
+    if (k == 0) return scatter_with<scatter_mul_p>(g, c[1], index_operands(c, 2), addresses(c), c.attribute(0) != 0);
+    return k == 1 && unique(c) ? read_back(c, g) * read_back(c, c[0]) : value{};
+  }
+  template <class T> static constexpr T combine(T a, T b) {
+    if constexpr (std::is_same_v<T, bool>) return a && b;
+    else return a * b;
+  }
+
+ private:
+  static constexpr bool unique(const call& c) {
+    if (c.attribute(0) == 0)
+      c.b->fail(message{} << "at: the derivative of multiply by its updates needs places that differ; if they do, say at(x, i).multiply(v, ct::unique_indices)");
+    return c.attribute(0) != 0;
+  }
+};
+
+/// What scatter_min and scatter_max share: the derivative goes evenly to all that attain the extremum of a place, the
+/// updates and what was there before. A NaN attains it.
+template <class P> struct scatter_extremum : scatter_base<P> {
+  using base = scatter_base<P>;
+  static constexpr value jvp(const call& c, const value* t) {
+    if (!t[0] && !t[1]) return {};
+    const value x = t[0] ? t[0] * kept(c) : zeros_like(c[0]), updates = t[1] ? t[1] * stored(c) : zeros_like(c[1]);
+    return added(c, x, updates) / winners(c);
+  }
+  static constexpr value vjp(const call& c, int k, value g) {
+    if (k > 1) return {};
+    const value share = g / winners(c);
+    return k == 0 ? share * kept(c) : base::read_back(c, share) * stored(c);
+  }
+
+ private:
+  static constexpr value added(const call& c, value x, value updates) {
+    return scatter_with<scatter_add_p>(x, updates, index_operands(c, 2), base::addresses(c), c.attribute(0) != 0);
+  }
+  static constexpr value attains(value x, value extremum) { return convert(logical_or(eq(x, extremum), ne(x, x)), x.type()); }
+  static constexpr value kept(const call& c) { return attains(c[0], c.result); }
+  static constexpr value stored(const call& c) { return attains(c[1], base::read_back(c, c.result)); }
+  static constexpr value winners(const call& c) { return added(c, kept(c), stored(c)); }
+};
+struct scatter_min_p : scatter_extremum<scatter_min_p> {
+  static constexpr std::string_view name = "scatter_min";
+  template <class T> static constexpr T combine(T a, T b) { return b < a || b != b ? b : a; }
+};
+struct scatter_max_p : scatter_extremum<scatter_max_p> {
+  static constexpr std::string_view name = "scatter_max";
+  template <class T> static constexpr T combine(T a, T b) { return b > a || b != b ? b : a; }
+};
+
+/// Whether the primitive with this id writes into its first operand, which it may then overwrite.
+constexpr bool is_scatter(std::uint64_t id) {
+  for (std::uint64_t s : {primitive_of<scatter_p>.id, primitive_of<scatter_add_p>.id, primitive_of<scatter_mul_p>.id, primitive_of<scatter_min_p>.id, primitive_of<scatter_max_p>.id})
+    if (s == id) return true;
+  return false;
+}
 
 /// The innermost builder among the operands', and the operands adopted by it.
 constexpr builder* adopt_all(sequence<value>& operands) {

@@ -863,6 +863,7 @@ struct take_along_axis_function {
 /// x with updates at indices of its leading axes: `at(x, i, j).set(v)`. The indices broadcast together; negative ones
 /// count from the end; updates outside are dropped.
 template <class P> struct at_function {
+  bool unique = false;
   template <class... V> constexpr value operator()(value x, value update, V... index) const {
     sequence<value> indices{index_dtype(index)...};
     const int n = int(sizeof...(V));
@@ -875,6 +876,8 @@ template <class P> struct at_function {
     if (x.b->failed()) return x;
     shape dims = indices[0].dims();
     const int index_rank = dims.rank;
+    bool once = true;  // a single place of the leading axes
+    for (extent e : dims) once = once && e == 1;
     addressing a;
     for (int i = 0; i < n; ++i) a.push({-1, i});
     for (int i = n; i < x.rank(); ++i) a.push({dims.rank, -1}), dims.push_back(x.dims()[i]);
@@ -884,7 +887,7 @@ template <class P> struct at_function {
       v = select(lt(v, zeros_like(v)), v + extent_like(v, e), v);
       v = broadcast_in_dim(v, dims, axes_from(0, index_rank));
     }
-    return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, false);
+    return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, once || unique);
   }
 };
 

@@ -468,21 +468,39 @@ template <traced X> constexpr X zeros_like(const X& x) { return X(zeros_like(val
 template <traced X> constexpr X ones_like(const X& x) { return X(full_like(value(x), 1)); }
 template <traced X, number N> constexpr X full_like(const X& x, N n) { return X(full_like(value(x), double(n))); }
 
-/// Updates of x at indices of its leading axes; see at_function.
+/// The promise that no place is updated twice, so that derivatives need not tell the updates of one place apart. If it
+/// is broken, derivatives are wrong.
+struct unique_indices_tag {};
+inline constexpr unique_indices_tag unique_indices{};
+
+/// Updates of x at indices of its leading axes; see at.
 template <traced X, class... I> struct indexed_update {
   X x;
   std::tuple<I...> indices;
 
   /// x with the elements replaced; the last of several updates of one place stays.
-  template <class U> constexpr auto set(const U& update) const { return with<scatter_p>(update, std::index_sequence_for<I...>{}); }
+  template <class U, class... Tag> constexpr auto set(const U& update, Tag... tag) const { return with<scatter_p>(update, each, tag...); }
   /// x with the update added; several updates of one place add up.
-  template <class U> constexpr auto add(const U& update) const { return with<scatter_add_p>(update, std::index_sequence_for<I...>{}); }
+  template <class U, class... Tag> constexpr auto add(const U& update, Tag... tag) const { return with<scatter_add_p>(update, each, tag...); }
+  /// x with the elements multiplied; several updates of one place all multiply it. The derivative by the update needs
+  /// `unique_indices` (or a single place), or is a compile error; that by x does not.
+  template <class U, class... Tag> constexpr auto multiply(const U& update, Tag... tag) const { return with<scatter_mul_p>(update, each, tag...); }
+  /// x with the smallest of the element and its updates; NaN if one is. The derivative splits evenly at ties.
+  template <class U, class... Tag> constexpr auto min(const U& update, Tag... tag) const { return with<scatter_min_p>(update, each, tag...); }
+  /// x with the largest of the element and its updates; NaN if one is. The derivative splits evenly at ties.
+  template <class U, class... Tag> constexpr auto max(const U& update, Tag... tag) const { return with<scatter_max_p>(update, each, tag...); }
 
  private:
-  template <class P, class U, std::size_t... K> constexpr auto with(const U& update, std::index_sequence<K...>) const {
-    return apply<at_function<P>{}>(x, as_var(x, update), std::get<K>(indices)...);
+  static constexpr std::index_sequence_for<I...> each{};
+  template <class P, class U, std::size_t... K, class... Tag>
+  constexpr auto with(const U& update, std::index_sequence<K...>, Tag...) const {
+    static_assert((std::is_same_v<Tag, unique_indices_tag> && ...), "at: the only tag of an update is ct::unique_indices");
+    return apply<at_function<P>{(sizeof...(Tag) > 0)}>(x, as_var(x, update), std::get<K>(indices)...);
   }
 };
+/// x updated at integer indices of its leading axes, as x.at[i, j] in JAX: the indices broadcast together, negative ones
+/// count from the end, updates outside are dropped. The update takes x's dtype and broadcasts to the indices' shape and
+/// the axes of x behind: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v).
 template <traced X, class... I> constexpr auto at(const X& x, const I&... i) {
   return indexed_update<X, decltype(index_var(x, i))...>{x, {index_var(x, i)...}};
 }

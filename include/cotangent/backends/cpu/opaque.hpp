@@ -116,5 +116,8 @@ template <class P> struct opaque_scatter {
 };
 template <> struct opaque<scatter_p> : opaque_scatter<scatter_p> {};
 template <> struct opaque<scatter_add_p> : opaque_scatter<scatter_add_p> {};
+template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
+template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
+template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
 
 }  // namespace cotangent::cpu
