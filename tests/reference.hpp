@@ -337,6 +337,15 @@ struct interpreter {
         if (!inside(in(0).dims, from)) throw std::runtime_error("gather: outside the operand");
         return pick(in(0), from);
       });
+    } else if (name == "roll") {
+      const int axis = int(attribute(0));
+      const extent by = extent(in(1).x[0]) * (attribute(1) != 0 ? -1 : 1);
+      each([&](const shape& i) {
+        shape from = i;
+        const extent n = r.dims[axis];
+        from[axis] = ((i[axis] - by) % n + n) % n;
+        return pick(in(0), from);
+      });
     } else if (name.starts_with("scatter")) {
       r.x = in(0).x;
       for_each_index(in(1).dims, [&](const shape& i) {

@@ -2,7 +2,7 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_INDEXING)
 #define COTANGENT_PRIMITIVES_INDEXING
-/// Reading and writing at computed places: gather, scatter, scatter_add, scatter_mul, scatter_min, scatter_max.
+/// Reading and writing at computed places: gather, scatter, scatter_add, scatter_mul, scatter_min, scatter_max, roll.
 ///
 /// One form serves dynamic slices, take, take_along_axis and indexed updates. The index operands have the shape of
 /// the result (of the updates, for a scatter). Along axis a of the operand, the place for point i is
@@ -293,6 +293,41 @@ constexpr value gather_p::vjp(const call& c, int k, value g) {
   if (k > 0) return {};
   return scatter_with<scatter_add_p>(zeros_like(c[0]), g, index_operands(c, 1), addresses(c), false);
 }
+
+constexpr value roll(value x, value shift, extent axis, bool back);
+
+/// Operand 0 moved along an axis by operand 1, an integer scalar; what goes over the end comes back at the start.
+/// Attributes: the axis, and 1 to move back.
+struct roll_p {
+  static constexpr std::string_view name = "roll";
+  static constexpr role kind = role::opaque;
+  static constexpr extent axis(const call& c) { return c.attribute(0); }
+  static constexpr bool back(const call& c) { return c.attribute(1) != 0; }
+  static constexpr void infer(call& c) {
+    c.type = c[0].type(), c.dims = c[0].dims();
+    check_indices(c, {}, 1);
+  }
+  static constexpr bool linear(const call&, int k) { return k == 0; }
+  static constexpr value jvp(const call& c, const value* t) { return t[0] ? roll(t[0], c[1], axis(c), back(c)) : value{}; }
+  static constexpr value vjp(const call& c, int k, value g) { return k == 0 ? roll(g, c[1], axis(c), !back(c)) : value{}; }
+  static constexpr value batch(const call& c, const bool* batched, extent size) {
+    if (!batched[1]) return roll(c[0], c[1], axis(c) + 1, back(c));
+    const shape dims = batched[0] ? c[0].dims() : insert(c[0].dims(), 0, size);
+    const int moved = int(axis(c)) + 1;
+    const extent n = dims[moved];
+    if (n == 0) return batched_operand(c[0], batched[0], size);
+    const value at_least_one = is_symbol(n) ? max(extent_like(c[1], n), full_like(c[1], 1)) : full_like(c[1], double(n));
+    const value by = rem(c[1], at_least_one);
+    const value all = broadcast_in_dim(at_least_one, dims, {0}), none = zeros_like(all);
+    const value from = iota(*c.b, c[1].type(), dims, moved) - broadcast_in_dim(back(c) ? -by : by, dims, {0});
+    const value inside = select(lt(from, none), from + all, select(ge(from, all), from - all, from));
+    addressing a;
+    if (batched[0]) a.push({0, -1});
+    for (int i = 1; i < dims.rank; ++i) a.push(i == moved ? axis_address{-1, 0} : axis_address{i, -1});
+    return gather(c[0], {inside}, dims, a);
+  }
+};
+constexpr value roll(value x, value shift, extent axis, bool back) { return emit<roll_p>({x, shift}, {axis, back}); }
 
 }  // namespace cotangent
 

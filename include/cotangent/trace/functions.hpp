@@ -441,24 +441,6 @@ struct pad_function {
     return pad(x, convert(padding, x.type()), low, high, filled(x.rank(), 0));
   }
 };
-struct roll_function {
-  int axis;
-  extent shift;
-  constexpr value operator()(value x) const {
-    const int k = checked_axis(x, "roll", axis, x.rank());
-    const extent n = x.dims()[k];
-    if (is_symbol(n)) {
-      x.b->fail(message{} << "roll: axis " << axis << " of " << x.dims() << " has a run-time extent");
-      return x;
-    }
-    const extent by = n == 0 ? 0 : ((shift % n) + n) % n;
-    if (by == 0) return x;
-    shape start = filled(x.rank(), 0), head = x.dims(), tail = x.dims();
-    start[k] = n - by, head[k] = by, tail[k] = n - by;
-    const shape ones = filled(x.rank(), 1);
-    return concatenate({slice(x, start, head, ones), slice(x, filled(x.rank(), 0), tail, ones)}, k);
-  }
-};
 struct tile_function {
   shape times;
   constexpr value operator()(value x) const {
@@ -730,6 +712,26 @@ constexpr value wrapped_index(value i, extent n, extent last) {
   return clamp(zeros_like(i), i, full_like(i, double(last)));
 }
 constexpr value index_dtype(value i) { return i.type() == dtype::int64 ? i : convert(i, dtype::int32); }
+
+struct roll_function {
+  int axis;
+  constexpr value operator()(value x, value shift) const {
+    const int k = checked_axis(x, "roll", axis, x.rank());
+    adopt_pair(x, shift);
+    if (!is_integer(shift.type()) || shift.rank() != 0)
+      x.b->fail(message{} << "roll: the shift must be an integer scalar, got " << shift.type() << shift.dims());
+    if (x.b->failed()) return x;
+    const extent n = x.dims()[k];
+    if (n == 0) return x;
+    if (!is_constant(shift) || is_symbol(n)) return roll(x, index_dtype(shift), k, false);
+    const extent by = ((extent(shift.get().bits) % n) + n) % n;
+    if (by == 0) return x;
+    shape start = filled(x.rank(), 0), head = x.dims(), tail = x.dims();
+    start[k] = n - by, head[k] = by, tail[k] = n - by;
+    const shape ones = filled(x.rank(), 1);
+    return concatenate({slice(x, start, head, ones), slice(x, filled(x.rank(), 0), tail, ones)}, k);
+  }
+};
 
 /// sizes[k] elements along each axis from a run-time start, clamped so that the slice lies inside.
 struct dynamic_slice_function {

@@ -336,8 +336,17 @@ template <extent... E, traced X> constexpr auto broadcast_to(const X& x) { retur
 template <extent Axis, class... X> constexpr auto concatenate(const X&... x) { return apply_mixed<concatenate_function{int(Axis)}>(x...); }
 template <extent Axis, class... X> constexpr auto stack(const X&... x) { return apply_mixed<concatenate_function{int(Axis), true}>(x...); }
 template <extent... Axes, traced X> constexpr auto flip(const X& x) { return apply<flip_function{{Axes...}, sizeof...(Axes) == 0}>(x); }
-/// Elements shifted along an axis, those beyond the end coming back at the start.
-template <extent Axis, extent Shift, traced X> constexpr auto roll(const X& x) { return apply<roll_function{int(Axis), Shift}>(x); }
+/// Elements shifted along an axis, those beyond the end coming back at the start. The shift is a C++ integer or an integer
+/// scalar var, of either sign and any size. JAX: jnp.roll(x, shift, axis).
+template <extent Axis, traced X, class S> constexpr auto roll(const X& x, const S& shift) {
+  if constexpr (traced<S>) {
+    return apply<roll_function{int(Axis)}>(x, shift);
+  } else {
+    static_assert(std::is_integral_v<S>, "roll: the shift must be an integer");
+    return apply<roll_function{int(Axis)}>(x, var<std::int64_t>(constant_from_bits(*x.b, dtype::int64, {}, std::uint64_t(std::int64_t(shift)))));
+  }
+}
+template <extent Axis, extent Shift, traced X> constexpr auto roll(const X& x) { return roll<Axis>(x, Shift); }
 template <extent... Times, traced X> constexpr auto tile(const X& x) { return apply<tile_function{{Times...}}>(x); }
 template <extent Times, extent Axis, traced X> constexpr auto repeat(const X& x) { return apply<repeat_function{Times, int(Axis)}>(x); }
 /// x with `value` before (low) and after (high) each axis.

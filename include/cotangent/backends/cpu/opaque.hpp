@@ -1,5 +1,5 @@
 #pragma once
-/// Primitives that run by themselves on whole buffers: the cumulative ones, argmax, argmin, the scatters.
+/// Primitives that run by themselves on whole buffers: the cumulative ones, argmax, argmin, the scatters, roll.
 
 #include <cmath>
 #include <cstring>
@@ -119,5 +119,24 @@ template <> struct opaque<scatter_add_p> : opaque_scatter<scatter_add_p> {};
 template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
 template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
 template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
+
+template <> struct opaque<roll_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const axis_lines lines(result.dims, int(attributes[0]));
+    if (result.dims.size() == 0) return;
+    const array_ref& by = operands[1];
+    const std::int64_t shift = by.type == dtype::int64 ? *static_cast<const std::int64_t*>(by.data) : *static_cast<const std::int32_t*>(by.data);
+    extent head = extent(shift % lines.count);  // how many elements come back at the start
+    if (attributes[1] != 0) head = -head;
+    if (head < 0) head += lines.count;
+    const extent line = lines.count * lines.behind, split = head * lines.behind;
+    const T* x = static_cast<const T*>(operands[0].data);
+    T* y = static_cast<T*>(result.data);
+    for (extent i = 0; i < lines.before; ++i, x += line, y += line) {
+      std::memcpy(y, x + (line - split), std::size_t(split) * sizeof(T));
+      std::memcpy(y + split, x, std::size_t(line - split) * sizeof(T));
+    }
+  }
+};
 
 }  // namespace cotangent::cpu
