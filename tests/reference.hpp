@@ -337,6 +337,8 @@ struct interpreter {
         if (!inside(in(0).dims, from)) throw std::runtime_error("gather: outside the operand");
         return pick(in(0), from);
       });
+    } else if (name == "extent") {
+      r.x[0] = double(in(0).dims[int(attribute(0))]);
     } else if (name == "roll") {
       const int axis = int(attribute(0));
       const extent by = extent(in(1).x[0]) * (attribute(1) != 0 ? -1 : 1);

@@ -53,11 +53,52 @@ constexpr sequence<value> batched_indices(const call& c, const bool* batched, ex
   for (int k = first; k < c.count; ++k) v.push_back(batched_operand(c[k], batched[k], size));
   return v;
 }
+/// The extent e of the builder as an integer scalar.
+constexpr value extent_value(builder& b, dtype type, extent e);
+
+/// The input whose axis defines the symbol, or null.
+constexpr value input_of_extent(builder& b, extent e) {
+  const symbol s = b.symbols.symbols[std::size_t(e - symbol_base)];
+  if (s.what != symbol::input || std::size_t(s.a) >= b.g.inputs.size()) return {};
+  const value in{&b, b.g.inputs[std::size_t(s.a)]};
+  return s.b < in.rank() && b.symbols.resolve(in.dims()[int(s.b)]) == e ? in : value{};
+}
+
+/// A run-time extent of the operand, as an integer scalar. Attribute: the axis. Asked for the dtype.
+struct extent_p {
+  static constexpr std::string_view name = "extent";
+  static constexpr role kind = role::opaque;
+  static constexpr void infer(call&) {}
+  static constexpr value jvp(const call&, const value*) { return {}; }
+  static constexpr value vjp(const call&, int, value) { return {}; }
+  static constexpr value batch(const call& c, const bool*, extent size) {
+    return batched_operand(extent_value(*c.b, c.type, c[0].dims()[int(c.attribute(0)) + 1]), false, size);
+  }
+  /// That of an input, where the operand has it from one: inputs lie in memory anyway.
+  static constexpr value simplify(const call& c) {
+    const extent e = c.b->symbols.resolve(c[0].dims()[int(c.attribute(0))]);
+    return !is_symbol(e) || (c[0].get().op_id != 0 && input_of_extent(*c.b, e)) ? extent_value(*c.b, c.type, e) : value{};
+  }
+};
+constexpr value extent_value(builder& b, dtype type, extent e) {
+  e = b.symbols.resolve(e);
+  if (!is_symbol(e)) return constant(b, type, {}, double(e));
+  if (const value in = input_of_extent(b, e)) return emit<extent_p>({in}, {extent(b.symbols.symbols[std::size_t(e - symbol_base)].b)}, type);
+  const symbol s = b.symbols.symbols[std::size_t(e - symbol_base)];
+  if (s.what == symbol::input) return reduce_sum(constant(b, type, {e}, 1), {0});
+  const value l = extent_value(b, type, s.a), r = extent_value(b, type, s.b), zero = zeros_like(r);
+  switch (s.what) {
+    case symbol::sum: return l + r;
+    case symbol::difference: return l - r;
+    case symbol::product: return l * r;
+    case symbol::quotient: return select(eq(r, zero), zero, div(l, max(r, full_like(r, 1))));
+    default: return max(l, r);
+  }
+}
 /// The extent e in the dtype and shape of v.
 constexpr value extent_like(value v, extent e) {
   if (!is_symbol(e)) return full_like(v, double(e));
-  const value one = constant(*v.b, v.type(), {}, 1);
-  return broadcast_in_dim(reduce_sum(broadcast_in_dim(one, {e}, {}), {0}), v.dims(), {});
+  return broadcast_in_dim(extent_value(*v.b, v.type(), e), v.dims(), {});
 }
 constexpr void check_indices(call& c, const shape& dims, int first) {
   for (int k = first; k < c.count; ++k) {

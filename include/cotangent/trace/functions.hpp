@@ -702,14 +702,14 @@ template <text Subscripts> struct einsum_function {
   }
 };
 
-/// An index clamped into [0, last]; negative indices count from the end of n.
-constexpr value wrapped_index(value i, extent n, extent last) {
-  if (is_symbol(n)) {
-    i.b->fail(message{} << "index: dynamic indexing of an axis whose extent is known at run time only");
-    return i;
-  }
-  i = select(lt(i, zeros_like(i)), i + full_like(i, double(n)), i);
-  return clamp(zeros_like(i), i, full_like(i, double(last)));
+/// The start of `size` elements along axis `axis` of x, clamped so that they lie inside; negative ones count from the end.
+/// That there are so many is checked when the program runs, where only that can tell.
+constexpr value clamped_start(value i, value x, int axis, extent size) {
+  const extent n = x.dims()[axis];
+  symbol_table& s = i.b->symbols;
+  if (is_symbol(n) ? n != size : is_symbol(size)) s.require_at_least(n, size);
+  const value all = extent_like(i, n), last = is_symbol(n) || is_symbol(size) ? all - extent_like(i, size) : full_like(i, double(n - size));
+  return clamp(zeros_like(i), select(lt(i, zeros_like(i)), i + all, i), last);
 }
 constexpr value index_dtype(value i) { return i.type() == dtype::int64 ? i : convert(i, dtype::int32); }
 
@@ -750,7 +750,7 @@ struct dynamic_slice_function {
         return x;
       }
       a.push({i, i});
-      indices.push_back(broadcast_to(wrapped_index(index_dtype(starts[i]), x.dims()[i], x.dims()[i] - sizes[i]), sizes));
+      indices.push_back(broadcast_to(clamped_start(index_dtype(starts[i]), x, i, sizes[i]), sizes));
     }
     return x.b->failed() ? x : gather(x, indices, sizes, a);
   }
@@ -766,12 +766,12 @@ struct dynamic_update_slice_function {
       return x;
     }
     for (int i = 0; i < x.rank(); ++i) {
-      if (!is_symbol(x.dims()[i]) && update.dims()[i] > x.dims()[i]) {
+      if (!is_symbol(x.dims()[i]) && !is_symbol(update.dims()[i]) && update.dims()[i] > x.dims()[i]) {
         x.b->fail(message{} << "dynamic_update_slice: the update " << update.dims() << " is larger than " << x.dims());
         return x;
       }
       a.push({i, i});
-      indices.push_back(broadcast_to(wrapped_index(index_dtype(starts[i]), x.dims()[i], x.dims()[i] - update.dims()[i]), update.dims()));
+      indices.push_back(broadcast_to(clamped_start(index_dtype(starts[i]), x, i, update.dims()[i]), update.dims()));
     }
     return x.b->failed() ? x : scatter_with<scatter_p>(x, update, indices, a, true);
   }
@@ -792,8 +792,11 @@ struct element_function {
     a.push({-1, 0});
     for (extent e : i.dims()) where.push_back(dims.rank), dims.push_back(e);
     for (int j = axis + 1; j < x.rank(); ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
-    const extent n = x.dims()[axis];
-    const value inside = wrapped_index(index_dtype(i), n, n - 1);
+    if (x.dims()[axis] == 0) {
+      x.b->fail(message{} << "index: axis " << axis << " of " << x.dims() << " is empty");
+      return x;
+    }
+    const value inside = clamped_start(index_dtype(i), x, axis, 1);
     return x.b->failed() ? x : gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
   }
 };
@@ -822,9 +825,9 @@ struct take_function {
       x.b->fail(message{} << "take: axis " << k << " of " << x.dims() << " is empty");
       return x;
     }
-    const value inside = wrapped_index(i, n, n - 1);
+    const value inside = clamped_start(i, x, k, 1), all = extent_like(i, n);
     if (x.b->failed()) return x;
-    const value ok = logical_and(ge(i, full_like(i, -double(n))), lt(i, full_like(i, double(n))));
+    const value ok = logical_and(ge(i, -all), lt(i, all));
     const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
     value fill;
     if (is_floating(r.type())) fill = full_like(r, __builtin_nan(""));

@@ -1,5 +1,5 @@
 #pragma once
-/// Primitives that run by themselves on whole buffers: the cumulative ones, argmax, argmin, the scatters, roll.
+/// Primitives that run by themselves on whole buffers: the cumulative ones, argmax, argmin, the scatters, roll, extent.
 
 #include <cmath>
 #include <cstring>
@@ -119,6 +119,14 @@ template <> struct opaque<scatter_add_p> : opaque_scatter<scatter_add_p> {};
 template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
 template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
 template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
+
+template <> struct opaque<extent_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent n = operands[0].dims[int(attributes[0])];
+    if (result.type == dtype::int64) *static_cast<std::int64_t*>(result.data) = n;
+    else *static_cast<std::int32_t*>(result.data) = std::int32_t(n);
+  }
+};
 
 template <> struct opaque<roll_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
