@@ -58,7 +58,8 @@ constexpr auto krons = [](auto a, auto b, auto u) { return std::tuple(ct::kron(a
 
 template <class T> void check_cross_and_kron() {
   const auto a = between<T, 4, 3>(-1, 1), b = between<T, 4, 3>(-1, 1, 20);
-  const auto m = between<T, 2, 3>(-1, 1), n = between<T, 4, 5>(-1, 1, 9);
+  const auto m = between<T, 2, 3>(-1, 1);
+  const auto n = between<T, 4, 5>(-1, 1, 9);
   const auto r = ct::jit([](auto x, auto y, auto p, auto q) { return std::tuple(ct::cross(x, y), ct::kron(p, q)); })(a, b, m, n);
   for (int i = 0; i < 4; ++i)
     for (int k = 0; k < 3; ++k) {

@@ -49,22 +49,23 @@ struct trigamma_of_element {
   /// Reflection, recurrence to x >= 12, asymptotic series: Abramowitz and Stegun, 6.4.7, 6.4.6, 6.4.12.
   static COTANGENT_HD double in_double(double x) {
     constexpr double pi = 3.14159265358979323846;
+    double reflected = 0, sign = 1;
     if (x <= 0) {
-      if (x < -1e300) return x < -std::numeric_limits<double>::max() ? nan_of<double> : infinity_of<double>;
+      if (x == -infinity_of<double>) return nan_of<double>;
       // sin(pi x) from the distance to the nearest integer, which is exact.
       const double s = std::sin(pi * (x - std::nearbyint(x))) / pi;
-      return x == 0 || s == 0 ? infinity_of<double> : 1 / (s * s) - in_double(1 - x);
+      if (s == 0) return infinity_of<double>;
+      reflected = 1 / (s * s), sign = -1, x = 1 - x;
     }
-    if (!(x < 1e300)) return x == x ? 1 / x : x;
-    double terms[12];
-    int count = 0;
-    for (; x < 12; x += 1) terms[count++] = 1 / (x * x);
-    const double y = 1 / (x * x);
+    if (!(x < 1e100)) return reflected + sign / x;
+    int steps = 0;
+    while (x + steps < 12) ++steps;
+    const double z = x + steps, y = 1 / (z * z);
     const double series =
         y * (1. / 6 - y * (1. / 30 - y * (1. / 42 - y * (1. / 30 - y * (5. / 66 - y * (691. / 2730 - y * (7. / 6)))))));
-    double r = 0.5 * y + series / x + 1 / x;
-    while (count > 0) r += terms[--count];  // the small ones first
-    return r;
+    double r = 0.5 * y + series / z + 1 / z;
+    while (steps-- > 0) r += 1 / ((x + steps) * (x + steps));  // the small ones first
+    return reflected + sign * r;
   }
   template <class T> COTANGENT_HD T operator()(T x) const { return T(in_double(x)); }
 };
