@@ -39,6 +39,8 @@ template <class T> void check_values() {
 TEST_CASE("running sums, products and extrema are those of a loop") {
   check_values<float>();
   check_values<double>();
+  check_values<std::int32_t>();
+  check_values<std::int64_t>();
 }
 
 TEST_CASE("derivatives of running sums, products and extrema") {

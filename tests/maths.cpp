@@ -291,6 +291,11 @@ TEMPLATE_TEST_CASE("special functions agree with known values", "[maths]", float
     return wider<T>(sum + 1 / x + r / 2 + r / x * (1.0L / 6 - r * (1.0L / 30 - r * (1.0L / 42 - r * (1.0L / 30 - r * 5.0L / 66)))));
   };
   CHECK(worst<T>(tri, by_series, {{T(0.01), T(1)}, {T(1), T(30)}}) <= (single<T> ? 1 : bound));
+  const auto reflected = [&](wider<T> z) {
+    const long double s = std::sin(std::sqrt(pi_squared) * (z - std::nearbyint(z)));
+    return wider<T>(pi_squared / (s * s) - by_series(1 - z));
+  };
+  CHECK(worst<T>(tri, reflected, {{T(-3.75), T(-0.01)}}) <= (single<T> ? 1 : 6));
   CHECK(value(tri, 0x1p-40) == Approx(0x1p80));
   CHECK(value(tri, -0x1p-40) == Approx(0x1p80));
   CHECK(value(tri, 0x1p40) == Approx(0x1p-40));

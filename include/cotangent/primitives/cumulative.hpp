@@ -72,11 +72,11 @@ struct cumulative_extremum : cumulative {
 };
 struct cummax_p : cumulative_extremum {
   static constexpr std::string_view name = "cummax";
-  template <class T> static constexpr T combine(T a, T b) { return b > a || b != b ? b : a; }
+  template <class T> static constexpr T combine(T a, T b) { return ((a >= b) | (a != a)) ? a : b; }
 };
 struct cummin_p : cumulative_extremum {
   static constexpr std::string_view name = "cummin";
-  template <class T> static constexpr T combine(T a, T b) { return b < a || b != b ? b : a; }
+  template <class T> static constexpr T combine(T a, T b) { return ((a <= b) | (a != a)) ? a : b; }
 };
 
 struct linear_recurrence_p : cumulative {

@@ -26,23 +26,32 @@ struct axis_lines {
 
 template <class P> struct opaque;
 
-/// f(at, previous) for each element in the order of running along the axis; previous is -1 for the first ones.
-template <class F> void run_along(const shape& dims, const extent* attributes, F f) {
+/// y[at] = first(at) for the first element of each line, then next(y of the element before, at), in the order of running.
+template <class T, class First, class Next> void run_along(const shape& dims, const extent* attributes, T* y, First first, Next next) {
   const axis_lines lines(dims, int(attributes[0]));
-  const bool backwards = attributes[1] != 0;
-  for (extent i = 0; i < lines.before; ++i)
-    for (extent k = 0; k < lines.count; ++k) {
-      const extent at = (i * lines.count + (backwards ? lines.count - 1 - k : k)) * lines.behind;
-      const extent previous = backwards ? at + lines.behind : at - lines.behind;
-      for (extent j = 0; j < lines.behind; ++j) f(at + j, k == 0 ? extent(-1) : previous + j);
+  if (dims.size() == 0) return;
+  const extent length = lines.count * lines.behind, step = attributes[1] != 0 ? -lines.behind : lines.behind;
+  const extent start = attributes[1] != 0 ? length - lines.behind : 0;
+  for (extent i = 0; i < lines.before; ++i) {
+    extent at = i * length + start;
+    if (lines.behind == 1) {  // the running value stays in a register
+      T running = y[at] = first(at);
+      for (extent k = 1; k < lines.count; ++k) at += step, y[at] = running = next(running, at);
+      continue;
     }
+    for (extent j = 0; j < lines.behind; ++j) y[at + j] = first(at + j);
+    for (extent k = 1; k < lines.count; ++k) {
+      at += step;
+      for (extent j = 0; j < lines.behind; ++j) y[at + j] = next(y[at - step + j], at + j);
+    }
+  }
 }
 
 template <class P> struct opaque_cumulative {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
     const T* x = static_cast<const T*>(operands[0].data);
-    T* y = static_cast<T*>(result.data);
-    run_along(result.dims, attributes, [x, y](extent at, extent previous) { y[at] = previous < 0 ? x[at] : P::combine(y[previous], x[at]); });
+    run_along(result.dims, attributes, static_cast<T*>(result.data), [x](extent at) { return x[at]; },
+              [x](T running, extent at) { return P::template combine<T>(running, x[at]); });
   }
 };
 template <> struct opaque<cumsum_p> : opaque_cumulative<cumsum_p> {};
@@ -54,8 +63,8 @@ template <> struct opaque<linear_recurrence_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
     const T* a = static_cast<const T*>(operands[0].data);
     const T* b = static_cast<const T*>(operands[1].data);
-    T* y = static_cast<T*>(result.data);
-    run_along(result.dims, attributes, [a, b, y](extent at, extent previous) { y[at] = previous < 0 ? b[at] : std::fma(a[at], y[previous], b[at]); });
+    run_along(result.dims, attributes, static_cast<T*>(result.data), [b](extent at) { return b[at]; },
+              [a, b](T running, extent at) { return std::fma(a[at], running, b[at]); });
   }
 };
 
