@@ -1,4 +1,4 @@
-/// dot_general in all layouts: matmul, dot, tensordot, einsum, vdot, outer, inner.
+/// dot_general in all layouts: matmul, dot, tensordot, einsum, vdot, outer, inner, cross, kron.
 
 #include "check_derivatives.hpp"
 
@@ -50,4 +50,40 @@ TEST_CASE("products over run-time extents") {
   const auto w = between<double, 3, 2>(-1, 1, 30);
   check_rules(graph_of(f, x, w), tensors_of(x, w));
   check_jit(f, 1e-13, x, w);
+}
+
+namespace {
+constexpr auto crosses = [](auto a, auto b, auto u) { return std::tuple(ct::cross(a, b), ct::cross(u, a), ct::cross(a, u), ct::cross(u, u)); };  // [2,1,3] [4,3] [3]
+constexpr auto krons = [](auto a, auto b, auto u) { return std::tuple(ct::kron(a, b), ct::kron(b, a), ct::kron(u, u), ct::kron(a, u), ct::kron(u, b), ct::kron(a, 2.0)); };  // [2,3] [3,1] [5]
+
+template <class T> void check_cross_and_kron() {
+  const auto a = between<T, 4, 3>(-1, 1), b = between<T, 4, 3>(-1, 1, 20);
+  const auto m = between<T, 2, 3>(-1, 1);
+  const auto n = between<T, 4, 5>(-1, 1, 9);
+  const auto r = ct::jit([](auto x, auto y, auto p, auto q) { return std::tuple(ct::cross(x, y), ct::kron(p, q)); })(a, b, m, n);
+  for (int i = 0; i < 4; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const int k1 = (k + 1) % 3, k2 = (k + 2) % 3;
+      CHECK(double(std::get<0>(r)(i, k)) == Approx(double(a(i, k1)) * b(i, k2) - double(a(i, k2)) * b(i, k1)).margin(1e-7));
+    }
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 15; ++j) CHECK(std::get<1>(r)(i, j) == m(i / 4, j / 5) * n(i % 4, j % 5));
+}
+}  // namespace
+
+TEST_CASE("cross and kron are those of loops, and their derivatives") {
+  check_cross_and_kron<float>();
+  check_cross_and_kron<double>();
+  check_rules_of(crosses, std::tuple(between<double, 2, 1, 3>(-1, 1), between<double, 4, 3>(-1, 1, 5), between<double, 3>(-1, 1, 50)));
+  check_rules_of(krons, std::tuple(between<double, 2, 3>(-1, 1), between<double, 3, 1>(-1, 1, 5), between<double, 5>(-1, 1, 50)));
+  check_rules_of([](auto a, auto b) { return ct::kron(a, b); }, std::tuple(ct::array<double, 0, 2>(), between<double, 3, 1>(-1, 1)));
+  constexpr auto both = [](auto a, auto b) { return std::tuple(ct::cross(a, b), ct::kron(a, b)); };
+  check_compiled<double, orders::first, batching::yes>(both, std::tuple(between<double, 2, 3>(-1, 1), between<double, 3>(-1, 1, 7)), std::tuple());
+  check_jit(both, 0, between<double, 3>(-1, 1), ct::array<double, 0, 3>());
+  ct::array<double, ct::dyn, 3> x({4, 3});
+  std::copy_n(between<double, 12>(-1, 1).data(), 12, x.data());
+  check_rules(graph_of(both, x, between<double, 3>(-1, 1)), tensors_of(x, between<double, 3>(-1, 1)));
+  check_jit(both, 1e-15, x, between<double, 3>(-1, 1));
+  CHECK(ct::jit([](auto a, auto b) { return ct::kron(a, b); })(ct::array<int, 2, 2>{{1, 2}, {3, 4}}, ct::array<int, 2, 2>{{5, 6}, {7, 8}}) ==
+        ct::array<int, 4, 4>{{5, 6, 10, 12}, {7, 8, 14, 16}, {15, 18, 20, 24}, {21, 24, 28, 32}});
 }

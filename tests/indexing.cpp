@@ -1,4 +1,4 @@
-/// dynamic_slice, dynamic_update_slice, take, take_along_axis, x(i, ...), at(...).set and .add.
+/// dynamic_slice, dynamic_update_slice, take, take_along_axis, x(i, ...), at(...).set .add .multiply .min .max.
 
 #include "check_derivatives.hpp"
 
@@ -39,6 +39,78 @@ TEST_CASE("derivatives of writes at run-time indices; the last of several to one
     check_rules_of(writes, std::tuple(x, block, row, five), std::tuple(at, list));
     check_jit(writes, 1e-13, x, block, row, five, at, list);
   }
+}
+
+TEST_CASE("multiply, min and max at repeated, negative and outer indices are those of a loop") {
+  const auto in = []<class T>(T) {
+    const auto x = between<T, 4, 5>(-2, 2);
+    const auto u = between<T, 6, 5>(-2, 2, 40);
+    const ct::array<std::int32_t, 6> list{0, 2, -4, 2, 9, -9};
+    const auto r = ct::jit([](auto v, auto w, auto i) { return std::tuple(ct::at(v, i).multiply(w), ct::at(v, i).min(w), ct::at(v, i).max(w), ct::at(v > 0, i).multiply(w > 0), ct::at(v, i, i).multiply(2)); })(x, u, list);
+    auto product = x, least = x, most = x, twice = x;
+    ct::array<bool, 4, 5> both;
+    for (int k = 0; k < 20; ++k) both.data()[k] = x.data()[k] > 0;
+    for (int k = 0; k < 6; ++k) {
+      const int row = list(k) < 0 ? list(k) + 4 : list(k);
+      if (row < 0 || row >= 4) continue;
+      twice(row, row == 0 ? (list(k) == 0 ? 0 : 1) : 2) *= 2;  // -4 counts from the end of 5 columns
+      for (int j = 0; j < 5; ++j) {
+        product(row, j) *= u(k, j);
+        least(row, j) = std::min(least(row, j), u(k, j));
+        most(row, j) = std::max(most(row, j), u(k, j));
+        both(row, j) = both(row, j) && u(k, j) > 0;
+      }
+    }
+    CHECK(std::get<0>(r) == product);
+    CHECK(std::get<1>(r) == least);
+    CHECK(std::get<2>(r) == most);
+    CHECK(std::get<3>(r) == both);
+    CHECK(std::get<4>(r) == twice);
+  };
+  in(float());
+  in(double());
+  in(std::int32_t());
+}
+
+namespace {
+constexpr auto extremal = [](auto x, auto five, auto row, auto list, auto i) {  // [4,5] [5,5] [5] [5] scalar
+  return std::tuple(ct::at(x, list).min(five), ct::at(x, list).max(five), ct::at(x, list, list).max(row), ct::at(row, list).min(0.1), ct::at(x, i).max(row));
+};
+constexpr auto scaled = [](auto x, auto five, auto row, auto i, auto places) {  // [4,5] [5,5] [5] scalar [5]
+  return std::tuple(ct::at(x, i).multiply(row), ct::at(x, i, i).multiply(ct::sum(five)), ct::at(x, places).multiply(five, ct::unique_indices), ct::at(x, places, 1).multiply(row, ct::unique_indices));
+};
+}  // namespace
+
+TEST_CASE("derivatives of multiply, min and max at indices") {
+  const auto x = between<double, 4, 5>(-1, 1);
+  const auto five = between<double, 5, 5>(-1, 1, 40);
+  const auto row = between<double, 5>(-1, 1, 66);
+  for (int i : {0, -1, 9}) {
+    const ct::array<std::int32_t> at = i;
+    const indices list{i, 1, -3, 1, 2}, places{2, 0, -1, 77, 1};
+    check_rules_of(extremal, std::tuple(x, five, row), std::tuple(list, at));
+    check_rules_of(scaled, std::tuple(x, five, row), std::tuple(at, indices{2, 0, 3, 77 + i % 2, 1}));
+    check_rules_of([](auto v, auto l) { return ct::at(v, l).multiply(2.5); }, std::tuple(x), std::tuple(list));
+    check_jit(scaled, 1e-13, x, five, row, at, places);
+  }
+  constexpr auto f = [](auto v, auto w, auto l, auto p) { return std::tuple(ct::at(v, l).max(w), ct::at(v, p).multiply(w, ct::unique_indices)); };
+  check_compiled<double, orders::first, batching::no>(f, std::tuple(between<double, 5>(-1, 1), row), std::tuple(indices{0, 1, -1, 1, 3}, indices{4, 2, 0, 1, 3}));
+  check_compiled<float, orders::first, batching::yes>(f, std::tuple(between<float, 5>(-1, 1), as<float>(row)), std::tuple(indices{0, 1, -1, 1, 3}, indices{40, 20, 0, 1, 3}));
+}
+
+TEST_CASE("gradients of multiply at zeros and repeated indices, of min and max at ties") {
+  const auto r = ct::jit([](auto x, auto u, auto list, auto places) {
+    const auto repeated = ct::grad([=](auto v) { return ct::sum(ct::at(v, list).multiply(u)); })(x);
+    const auto unique = ct::grad([=](auto v, auto w) { return ct::sum(ct::at(v, places).multiply(w, ct::unique_indices)); }, ct::wrt<0, 1>)(x, u);
+    const auto tied = ct::grad([=](auto v, auto w) { return ct::sum(ct::at(v, list).max(w)); }, ct::wrt<0, 1>)(x, ct::ones_like(u));
+    return std::tuple(repeated, unique, tied);
+  })(ct::array<double, 4>{0, 1, 3, std::numeric_limits<double>::infinity()}, ct::array<double, 3>{5, 0, 2}, ct::array<std::int32_t, 3>{1, 2, 1}, ct::array<std::int32_t, 3>{0, 2, 9});
+  CHECK(std::get<0>(r) == ct::array<double, 4>{1, 10, 0, 1});
+  CHECK(std::get<0>(std::get<1>(r)) == ct::array<double, 4>{5, 1, 0, 1});
+  CHECK(std::get<1>(std::get<1>(r)) == ct::array<double, 3>{0, 3, 0});
+  const double third = 1 / 3.0;
+  CHECK(std::get<0>(std::get<2>(r)) == ct::array<double, 4>{1, third, 1, 1});
+  CHECK(std::get<1>(std::get<2>(r)) == ct::array<double, 3>{third, 0, third});
 }
 
 TEST_CASE("reads and writes and their derivatives compile, batched and not") {
@@ -83,7 +155,7 @@ TEST_CASE("gradients through indexing: clamped windows, duplicates, dropped and 
 }
 
 TEST_CASE("updates of an axis of run-time extent: negative indices, outside, and their gradients") {
-  constexpr auto f = [](auto x, auto u, auto list) { return std::tuple(ct::at(x, list).add(u), ct::at(x, list).set(u)); };
+  constexpr auto f = [](auto x, auto u, auto list) { return std::tuple(ct::at(x, list).add(u), ct::at(x, list).set(u), ct::at(x, list).max(u), ct::at(x, list).multiply(2.0)); };
   for (int n : {0, 4}) {
     ct::array<double, ct::dyn> x({n});
     std::copy_n(between<double, 4>(-1, 1).data(), n, x.data());
@@ -97,4 +169,64 @@ TEST_CASE("updates of an axis of run-time extent: negative indices, outside, and
     CHECK(std::get<1>(back)(2) == 0);
     CHECK(std::get<1>(back)(1) == Approx(n > 0 ? 4 * y(2) : 0));
   }
+}
+
+namespace {
+constexpr auto dynamic_reads = [](auto x, auto i, auto list) {  // [dyn,3], scalar, [4]
+  return std::tuple(x(i), x(list), x(i, ct::index<1>), ct::take<0>(x, list), ct::take<1>(x, i % 3), ct::take_along_axis<0>(x, ct::reshape<4, 1>(list)), ct::dynamic_slice<2, 3>(x, i, 0),
+                    ct::dynamic_slice<1, 2>(x, i, i), ct::concatenate<0>(x, x)(i));
+};
+constexpr auto dynamic_writes = [](auto x, auto block, auto i) {  // [dyn,3] [2,1] scalar
+  return std::tuple(ct::dynamic_update_slice(x, block, i, 2), ct::dynamic_update_slice(ct::concatenate<0>(x, x), x, i, 0), ct::at(x, i, 1).set(7.0), ct::at(x, i).multiply(3.0));
+};
+ct::array<double, ct::dyn, 3> rows_of(int n) {
+  ct::array<double, ct::dyn, 3> x({n, 3});
+  for (int k = 0; k < 3 * n; ++k) x.data()[k] = 0.1 * k - 0.7;
+  return x;
+}
+}  // namespace
+
+TEST_CASE("indices of an axis of run-time extent are clamped into it, negative ones count from its end") {
+  for (int n : {2, 3, 7}) {
+    const auto x = rows_of(n);
+    for (int i : {0, 1, n - 1, n, 1000, -1, -n, -n - 1, -1000}) {
+      const auto r = ct::jit([](auto v, auto at, auto list) { return std::tuple(v(at), ct::take<0>(v, list), ct::dynamic_slice<2, 1>(v, at, 2), ct::at(v, at).set(9)); })(x, ct::array<std::int32_t>(i), ct::array<std::int64_t, 2>{i, 0});
+      const int wrapped = i < 0 ? i + n : i, row = std::clamp(wrapped, 0, n - 1), start = std::clamp(wrapped, 0, n - 2);
+      for (int j = 0; j < 3; ++j) {
+        CHECK(std::get<0>(r)(j) == x(row, j));
+        if (wrapped == row) CHECK(std::get<1>(r)(0, j) == x(row, j));
+        else CHECK(std::isnan(std::get<1>(r)(0, j)));
+        CHECK(std::get<1>(r)(1, j) == x(0, j));
+        for (int k = 0; k < n; ++k) CHECK(std::get<3>(r)(k, j) == (k == wrapped ? 9 : x(k, j)));
+      }
+      for (int k = 0; k < 2; ++k) CHECK(std::get<2>(r)(k, 0) == x(start + k, 2));
+    }
+  }
+}
+
+TEST_CASE("derivatives of reads and writes along an axis of run-time extent") {
+  for (int n : {2, 5}) {
+    const auto x = rows_of(n);
+    const auto block = between<double, 2, 1>(-1, 1, 60);
+    for (int i : {0, 1, -1}) {
+      const ct::array<std::int32_t> at(i);
+      const ct::array<std::int32_t, 4> list{i, 1, -2, 1};
+      check_rules(graph_of(dynamic_reads, x, at, list), tensors_of(x, at, list));
+      check_jit(dynamic_reads, 1e-15, x, at, list);
+      check_rules(graph_of(dynamic_writes, x, block, at), tensors_of(x, block, at));
+      check_jit(dynamic_writes, 1e-15, x, block, at);
+    }
+    constexpr auto gradients = [](auto v, auto i) {
+      return std::tuple(ct::grad([i](auto w) { return ct::sum(ct::square(w(i))); })(v), ct::vmap([](auto row) { return row(2); })(v),
+                        ct::vmap([v](auto k) { return v(k, ct::index<0>); })(ct::stack<0>(i, i + 1)), ct::vmap([i](auto column) { return column(i); }, ct::in_axes<1>)(v));
+    };
+    check_jit(gradients, 1e-15, x, ct::array<std::int32_t>(1));
+  }
+}
+
+TEST_CASE("a run-time extent with too few elements for an index is an error before anything is written") {
+  CHECK_THROWS_WITH(ct::jit([](auto v, auto i) { return v(i); })(rows_of(0), ct::array<std::int32_t>(0)), "argument leaf 0, axis 0: the extent is 0 where at least 1 is needed");
+  CHECK_THROWS_WITH(ct::jit([](auto v, auto i) { return ct::dynamic_slice<4, 1>(v, i, 0); })(rows_of(3), ct::array<std::int32_t>(0)), "argument leaf 0, axis 0: the extent is 3 where at least 4 is needed");
+  CHECK_THROWS_WITH(ct::jit([](auto v, auto u, auto i) { return ct::dynamic_update_slice(v, u, i, 0); })(between<double, 2, 3>(-1, 1), rows_of(3), ct::array<std::int32_t>(0)),
+                    "the extent 2: the extent is 2 where at least 3 is needed");
 }

@@ -18,6 +18,8 @@ TEST_CASE("known answers: indexing") {
                                     ct::ones<float, 5>(), ct::array<int, 3>{1, 2, 4}, ct::array<float, 3>{2, 3, 4}));
   check("indexing.segment_sum", ct::jit([](auto x, auto i) { return ct::at(ct::zeros_like(x(ct::range<0, 3>)), i).add(x); })(
                                     ct::arange<int, 5>(), ct::array<int, 5>{0, 0, 1, 1, 2}));
+  check("indexing.segment_prod", ct::jit([](auto x, auto i) { return ct::at(ct::ones_like(x(ct::range<0, 3>)), i).multiply(x); })(
+                                    ct::arange<int, 6>(), ct::array<int, 6>{0, 0, 1, 1, 2, 2}));
   check("indexing.pad_negative", ct::jit([](auto x) { return ct::pad<ct::low<-1>, ct::high<-2>>(x, 0); })(ct::array<int, 5>{1, 2, 3, 4, 5}));
   check("indexing.round_even", ct::jit([](auto x) { return ct::round(x); })(ct::array<float, 4>{10.5, 21.5, 12.5, 31.5}));
   CHECK(known::complete("indexing"));

@@ -11,7 +11,6 @@
 ///   vmap.grad_of_psum        needs collectives
 ///   vmap.all_gather_vjp      needs collectives
 ///   vmap.ppermute_grad       needs collectives
-///   indexing.segment_prod    needs at(...).multiply
 ///   indexing.argsort_stable  needs argsort
 ///   indexing.lexsort         needs argsort
 ///   numpy.quantile           needs sort
@@ -119,6 +118,7 @@ inline const std::vector<answer> answers = {
     {"indexing.at_neg", {}, {0, 1, 2, 3, 99}, 1e-05, 1e-06},
     {"indexing.take_fill_default", {}, {nan, nan, nan, 1, 2, 3}, 1e-05, 1e-06},
     {"indexing.scatter_add", {}, {1, 3, 4, 1, 5}, 1e-05, 1e-06},
+    {"indexing.segment_prod", {}, {0, 6, 20}, 0.0, 0.0},
     {"indexing.segment_sum", {}, {1, 5, 4}, 0.0, 0.0},
     {"indexing.pad_negative", {}, {2, 3}, 0.0, 0.0},
     {"indexing.round_even", {}, {10, 22, 12, 32}, 1e-05, 1e-06},

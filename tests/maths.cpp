@@ -273,6 +273,37 @@ TEMPLATE_TEST_CASE("special functions agree with known values", "[maths]", float
   CHECK(std::isnan(value(psi, 0)));
   CHECK(std::isnan(value(psi, -3)));
   CHECK(value(psi, infinity_of<double>) == infinity_of<T>);
+  const auto tri = [](auto x) { return trigamma(x); };
+  constexpr long double pi_squared = 9.869604401089358618834490999876151L;
+  const std::pair<double, long double> trigammas[] = {
+      {1, pi_squared / 6}, {0.5, pi_squared / 2}, {2, pi_squared / 6 - 1}, {3, pi_squared / 6 - 1.25L}, {1.5, pi_squared / 2 - 4},
+      {-0.5, pi_squared / 2 + 4}, {-1.5, pi_squared / 2 + 4 + 4 / 9.0L}, {10, 0.10516633568168574612220105L},
+      {12, 0.0869018728717683907503002L}, {0.25, pi_squared + 8 * 0.915965594177219015054603514932384L},
+      {0.75, pi_squared - 8 * 0.915965594177219015054603514932384L}};
+  for (const auto& [x, want] : trigammas) {
+    CAPTURE(x);
+    CHECK(ulp_error(value(tri, x), wider<T>(want)) <= (single<T> ? 1 : bound));
+  }
+  const auto by_series = [](wider<T> z) {
+    long double sum = 0, x = z;
+    for (; x < 40; ++x) sum += 1 / (x * x);
+    const long double r = 1 / (x * x);
+    return wider<T>(sum + 1 / x + r / 2 + r / x * (1.0L / 6 - r * (1.0L / 30 - r * (1.0L / 42 - r * (1.0L / 30 - r * 5.0L / 66)))));
+  };
+  CHECK(worst<T>(tri, by_series, {{T(0.01), T(1)}, {T(1), T(30)}}) <= (single<T> ? 1 : bound));
+  const auto reflected = [&](wider<T> z) {
+    const long double s = std::sin(std::sqrt(pi_squared) * (z - std::nearbyint(z)));
+    return wider<T>(pi_squared / (s * s) - by_series(1 - z));
+  };
+  CHECK(worst<T>(tri, reflected, {{T(-3.75), T(-0.01)}}) <= (single<T> ? 1 : 6));
+  CHECK(value(tri, 0x1p-40) == Approx(0x1p80));
+  CHECK(value(tri, -0x1p-40) == Approx(0x1p80));
+  CHECK(value(tri, 0x1p40) == Approx(0x1p-40));
+  CHECK(value(psi, -0x1p-40) == Approx(0x1p40));
+  CHECK(value(tri, 0) == infinity_of<T>);
+  CHECK(value(tri, -3) == infinity_of<T>);
+  CHECK(value(tri, infinity_of<double>) == 0);
+  CHECK(std::isnan(value(tri, nan_of<T>)));
   CHECK(value(inverse, 1) == infinity_of<T>);
   CHECK(value(inverse, -1) == -infinity_of<T>);
   CHECK(std::isnan(value(inverse, 1.5)));

@@ -1,4 +1,4 @@
-/// exp exp2 expm1 log log2 log10 log1p sqrt rsqrt cbrt logistic erf erfc erf_inv lgamma digamma pow integer_pow.
+/// exp exp2 expm1 log log2 log10 log1p sqrt rsqrt cbrt logistic erf erfc erf_inv lgamma digamma trigamma pow integer_pow.
 
 #include "check_derivatives.hpp"
 
@@ -25,9 +25,12 @@ TEST_CASE("derivatives of the error function and its relatives") {
   check_jit(f, 1e-12, between<double, 5>(-0.9, 0.9));
 }
 
-TEST_CASE("derivative of lgamma is digamma") {
-  check_rules_of<orders::first>([](auto x) { return ct::lgamma(x); }, std::tuple(between<double, 5>(0.4, 4)));
-  constexpr auto values = [](auto x) { return std::tuple(ct::lgamma(x), ct::digamma(x)); };
+TEST_CASE("derivatives of lgamma: digamma, then trigamma") {
+  check_rules_of<orders::second>([](auto x) { return ct::lgamma(x); }, std::tuple(between<double, 5>(0.4, 4)));
+  check_rules_of<orders::first>([](auto x) { return ct::digamma(x); }, std::tuple(between<double, 7>(-2.9, -2.1)));
+  constexpr auto values = [](auto x) { return std::tuple(ct::lgamma(x), ct::digamma(x), ct::trigamma(x)); };
   check_rules_of<orders::none>(values, std::tuple(between<double, 5>(0.4, 4)));
   check_jit(values, 1e-12, between<double, 5>(0.4, 4));
+  constexpr auto second = [](auto x) { return ct::grad([](auto y) { return ct::grad([](auto z) { return ct::lgamma(z); })(y); })(x); };
+  CHECK(double(ct::jit(second)(ct::array<double>(1.0))) == Approx(1.6449340668482264).epsilon(1e-15));  // pi^2 / 6
 }

@@ -69,6 +69,14 @@ inline double digamma(double x) {
   return shift + std::log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
 }
 
+inline double trigamma(double x) {
+  double sum = 0;
+  if (x < 0) return std::pow(M_PI / std::sin(M_PI * x), 2) - trigamma(1 - x);
+  for (; x < 12; ++x) sum += 1 / (x * x);
+  const double r = 1 / (x * x);
+  return sum + 1 / x + r / 2 + r / x * (1.0 / 6 - r * (1.0 / 30 - r * (1.0 / 42 - r * (1.0 / 30 - r * (5.0 / 66 - r * 691.0 / 2730)))));
+}
+
 using unary = std::function<double(double)>;
 inline const std::map<std::string, unary, std::less<>>& unaries() {
   static const std::map<std::string, unary, std::less<>> table{
@@ -107,6 +115,7 @@ inline const std::map<std::string, unary, std::less<>>& unaries() {
       {"erf_inv", erf_inv},
       {"lgamma", [](double x) { return std::lgamma(x); }},
       {"digamma", digamma},
+      {"trigamma", trigamma},
       {"is_finite", [](double x) { return double(std::isfinite(x)); }},
       {"stop_gradient", [](double x) { return x; }},
   };
@@ -287,15 +296,21 @@ struct interpreter {
         }
         return double(place);
       });
-    } else if (name == "cumsum") {
+    } else if (name.starts_with("cum") || name == "linear_recurrence") {
       const int axis = int(attribute(0));
       const bool reverse = attribute(1) != 0;
       each([&](const shape& i) {
-        double sum = 0;
+        double y = 0;
         shape k = i;
-        for (k[axis] = reverse ? r.dims[axis] - 1 : 0; reverse ? k[axis] >= i[axis] : k[axis] <= i[axis]; reverse ? --k[axis] : ++k[axis])
-          sum = cast(x.type, sum + pick(in(0), k));
-        return sum;
+        const extent first = reverse ? r.dims[axis] - 1 : 0;
+        for (k[axis] = first; reverse ? k[axis] >= i[axis] : k[axis] <= i[axis]; reverse ? --k[axis] : ++k[axis]) {
+          const double v = pick(in(0), k);
+          if (name == "linear_recurrence") y = v * y + pick(in(1), k);
+          else if (k[axis] == first) y = v;
+          else y = name == "cumsum" ? y + v : name == "cumprod" ? y * v : name == "cummax" ? greatest(y, v) : least(y, v);
+          y = cast(x.type, y);
+        }
+        return y;
       });
     } else if (name == "dot_general") {
       const int nb = int(attribute(0)), nc = int(attribute(1));
@@ -322,13 +337,25 @@ struct interpreter {
         if (!inside(in(0).dims, from)) throw std::runtime_error("gather: outside the operand");
         return pick(in(0), from);
       });
-    } else if (name == "scatter" || name == "scatter_add") {
+    } else if (name == "extent") {
+      r.x[0] = double(in(0).dims[int(attribute(0))]);
+    } else if (name == "roll") {
+      const int axis = int(attribute(0));
+      const extent by = extent(in(1).x[0]) * (attribute(1) != 0 ? -1 : 1);
+      each([&](const shape& i) {
+        shape from = i;
+        const extent n = r.dims[axis];
+        from[axis] = ((i[axis] - by) % n + n) % n;
+        return pick(in(0), from);
+      });
+    } else if (name.starts_with("scatter")) {
       r.x = in(0).x;
       for_each_index(in(1).dims, [&](const shape& i) {
         const shape to = address(n, i, 1, 2);
         if (!inside(r.dims, to)) return;
         double& v = r.x[offset(r.dims, to)];
-        v = cast(x.type, name == "scatter" ? pick(in(1), i) : v + pick(in(1), i));
+        const double u = pick(in(1), i);
+        v = cast(x.type, name == "scatter" ? u : name == "scatter_add" ? v + u : name == "scatter_mul" ? v * u : name == "scatter_min" ? least(v, u) : greatest(v, u));
       });
     } else {
       throw std::runtime_error("the reference does not know the primitive " + name);

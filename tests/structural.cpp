@@ -1,4 +1,4 @@
-/// broadcast_in_dim reshape transpose slice reverse pad concatenate, and what NumPy makes of them.
+/// broadcast_in_dim reshape transpose slice reverse pad concatenate roll, and what NumPy makes of them.
 
 #include "check_derivatives.hpp"
 
@@ -81,6 +81,41 @@ TEST_CASE("shape operations over run-time extents") {
   check_rules(graph_of(f, x), tensors_of(x));
   check_jit(f, 1e-13, x);
   check_jit(f, 1e-13, ct::array<double, ct::dyn, 3>({0, 3}));
+}
+
+namespace {
+constexpr auto rolls = [](auto x, auto shift) { return std::tuple(ct::roll<0>(x, shift), ct::roll<-1>(x, shift), ct::roll<1>(x, 2), ct::roll<1>(x, -9)); };
+}  // namespace
+
+TEST_CASE("roll by a run-time shift of either sign and any size is that of a loop, and its derivatives") {
+  const auto in = []<class T, class I>(T, I) {
+    const auto x = between<T, 5, 3>(-1, 1);
+    for (std::int64_t shift : {std::int64_t(0), std::int64_t(1), std::int64_t(-1), std::int64_t(7), std::int64_t(-23), std::int64_t(std::numeric_limits<I>::min()), std::int64_t(std::numeric_limits<I>::max())}) {
+      const auto [rows, columns, two, minus_nine] = ct::jit(rolls)(x, ct::array<I>(I(shift)));
+      for (int i = 0; i < 5; ++i)
+        for (int j = 0; j < 3; ++j) {
+          CHECK(rows(int(((i + shift % 5) % 5 + 5) % 5), j) == x(i, j));
+          CHECK(columns(i, int(((j + shift % 3) % 3 + 3) % 3)) == x(i, j));
+          CHECK(two(i, (j + 2) % 3) == x(i, j));
+          CHECK(minus_nine(i, j) == x(i, j));
+        }
+    }
+  };
+  in(float(), std::int32_t());
+  in(double(), std::int64_t());
+  for (int shift : {2, -1, 101})
+    check_rules_of(rolls, std::tuple(between<double, 4, 3>(-1, 1)), std::tuple(ct::array<std::int32_t>(shift)));
+  constexpr auto one = [](auto x, auto shift) { return ct::roll<0>(x, shift); };
+  check_compiled<double, orders::first, batching::no>(one, std::tuple(between<double, 5>(-1, 1)), std::tuple(ct::array<std::int32_t>(-2)));
+  check_compiled<float, orders::first, batching::yes>(one, std::tuple(between<float, 5>(-1, 1)), std::tuple(ct::array<std::int64_t>(98)));
+  check_jit(rolls, 0, ct::array<double, 0, 3>(), ct::array<std::int32_t>(4));
+  check_rules_of(rolls, std::tuple(ct::array<double, 2, 0>()), std::tuple(ct::array<std::int32_t>(3)));
+  for (int n : {0, 1, 5}) {
+    ct::array<double, ct::dyn, 3> x({n, 3});
+    std::copy_n(between<double, 15>(-1, 1).data(), 3 * n, x.data());
+    check_jit([](auto v, auto s) { return std::tuple(ct::roll<0>(v, s), ct::roll<0>(v, -2), ct::vmap([](auto w, auto t) { return ct::roll<0>(w, t); }, ct::in_axes<ct::none, 0>)(v, ct::stack<0>(s, s + 1))); }, 0, x, ct::array<std::int32_t>(-7));
+    check_rules(graph_of(rolls, x, ct::array<std::int32_t>(3)), tensors_of(x, ct::array<std::int32_t>(3)));
+  }
 }
 
 TEST_CASE("layout changes larger than a vector block keep every element in place") {

@@ -620,7 +620,7 @@ class scheduler {
     step_.slots = int(out_.slots.size());
     step_.node = x.node;
     if (x.node >= 0) {
-      step_.overwrites = is(x.node, primitive_of<scatter_p>.id) || is(x.node, primitive_of<scatter_add_p>.id);
+      step_.overwrites = is_scatter(at(x.node).op_id);
       for (int k = 0; k < at(x.node).operand_count; ++k)
         out_.step_buffers.push_back(buffer_[std::size_t(behind_reshapes(g_.operand(x.node, k)))]), ++step_.buffer_count;
       out_.step_buffers.push_back(buffer_[std::size_t(x.node)]), ++step_.buffer_count;

@@ -2,7 +2,7 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_INDEXING)
 #define COTANGENT_PRIMITIVES_INDEXING
-/// Reading and writing at computed places: gather, scatter, scatter_add.
+/// Reading and writing at computed places: gather, scatter, scatter_add, scatter_mul, scatter_min, scatter_max, roll.
 ///
 /// One form serves dynamic slices, take, take_along_axis and indexed updates. The index operands have the shape of
 /// the result (of the updates, for a scatter). Along axis a of the operand, the place for point i is
@@ -53,11 +53,52 @@ constexpr sequence<value> batched_indices(const call& c, const bool* batched, ex
   for (int k = first; k < c.count; ++k) v.push_back(batched_operand(c[k], batched[k], size));
   return v;
 }
+/// The extent e of the builder as an integer scalar.
+constexpr value extent_value(builder& b, dtype type, extent e);
+
+/// The input whose axis defines the symbol, or null.
+constexpr value input_of_extent(builder& b, extent e) {
+  const symbol s = b.symbols.symbols[std::size_t(e - symbol_base)];
+  if (s.what != symbol::input || std::size_t(s.a) >= b.g.inputs.size()) return {};
+  const value in{&b, b.g.inputs[std::size_t(s.a)]};
+  return s.b < in.rank() && b.symbols.resolve(in.dims()[int(s.b)]) == e ? in : value{};
+}
+
+/// A run-time extent of the operand, as an integer scalar. Attribute: the axis. Asked for the dtype.
+struct extent_p {
+  static constexpr std::string_view name = "extent";
+  static constexpr role kind = role::opaque;
+  static constexpr void infer(call&) {}
+  static constexpr value jvp(const call&, const value*) { return {}; }
+  static constexpr value vjp(const call&, int, value) { return {}; }
+  static constexpr value batch(const call& c, const bool*, extent size) {
+    return batched_operand(extent_value(*c.b, c.type, c[0].dims()[int(c.attribute(0)) + 1]), false, size);
+  }
+  /// That of an input, where the operand has it from one: inputs lie in memory anyway.
+  static constexpr value simplify(const call& c) {
+    const extent e = c.b->symbols.resolve(c[0].dims()[int(c.attribute(0))]);
+    return !is_symbol(e) || (c[0].get().op_id != 0 && input_of_extent(*c.b, e)) ? extent_value(*c.b, c.type, e) : value{};
+  }
+};
+constexpr value extent_value(builder& b, dtype type, extent e) {
+  e = b.symbols.resolve(e);
+  if (!is_symbol(e)) return constant(b, type, {}, double(e));
+  if (const value in = input_of_extent(b, e)) return emit<extent_p>({in}, {extent(b.symbols.symbols[std::size_t(e - symbol_base)].b)}, type);
+  const symbol s = b.symbols.symbols[std::size_t(e - symbol_base)];
+  if (s.what == symbol::input) return reduce_sum(constant(b, type, {e}, 1), {0});
+  const value l = extent_value(b, type, s.a), r = extent_value(b, type, s.b), zero = zeros_like(r);
+  switch (s.what) {
+    case symbol::sum: return l + r;
+    case symbol::difference: return l - r;
+    case symbol::product: return l * r;
+    case symbol::quotient: return select(eq(r, zero), zero, div(l, max(r, full_like(r, 1))));
+    default: return max(l, r);
+  }
+}
 /// The extent e in the dtype and shape of v.
 constexpr value extent_like(value v, extent e) {
   if (!is_symbol(e)) return full_like(v, double(e));
-  const value one = constant(*v.b, v.type(), {}, 1);
-  return broadcast_in_dim(reduce_sum(broadcast_in_dim(one, {e}, {}), {0}), v.dims(), {});
+  return broadcast_in_dim(extent_value(*v.b, v.type(), e), v.dims(), {});
 }
 constexpr void check_indices(call& c, const shape& dims, int first) {
   for (int k = first; k < c.count; ++k) {
@@ -181,6 +222,78 @@ struct scatter_p : scatter_base<scatter_p> {
   template <class T> static constexpr T combine(T, T b) { return b; }
 };
 
+/// Several updates of one place multiply it by all of them. As in JAX, the derivative by the updates is there only where
+/// no place is written twice.
+struct scatter_mul_p : scatter_base<scatter_mul_p> {
+  static constexpr std::string_view name = "scatter_mul";
+  static constexpr bool linear(const call&, int k) { return k == 0; }
+  static constexpr value jvp(const call& c, const value* t) {
+    if (t[1] && !unique(c)) return {};
+    value sum;
+    if (t[0]) sum = scatter_with<scatter_mul_p>(t[0], c[1], index_operands(c, 2), addresses(c), c.attribute(0) != 0);
+    if (t[1]) {
+      const value of_x = sum ? sum : zeros_like(c[0]);
+      sum = scatter_with<scatter_add_p>(of_x, t[1] * read_back(c, c[0]), index_operands(c, 2), addresses(c), true);
+    }
+    return sum;
+  }
+  static constexpr value vjp(const call& c, int k, value g) {
+    if (k == 0) return scatter_with<scatter_mul_p>(g, c[1], index_operands(c, 2), addresses(c), c.attribute(0) != 0);
+    return k == 1 && unique(c) ? read_back(c, g) * read_back(c, c[0]) : value{};
+  }
+  template <class T> static constexpr T combine(T a, T b) {
+    if constexpr (std::is_same_v<T, bool>) return a && b;
+    else return a * b;
+  }
+
+ private:
+  static constexpr bool unique(const call& c) {
+    if (c.attribute(0) == 0)
+      c.b->fail(message{} << "at: the derivative of multiply by its updates needs places that differ; if they do, say at(x, i).multiply(v, ct::unique_indices)");
+    return c.attribute(0) != 0;
+  }
+};
+
+/// What scatter_min and scatter_max share: the derivative goes evenly to all that attain the extremum of a place, the
+/// updates and what was there before. A NaN attains it.
+template <class P> struct scatter_extremum : scatter_base<P> {
+  using base = scatter_base<P>;
+  static constexpr value jvp(const call& c, const value* t) {
+    if (!t[0] && !t[1]) return {};
+    const value x = t[0] ? t[0] * kept(c) : zeros_like(c[0]), updates = t[1] ? t[1] * stored(c) : zeros_like(c[1]);
+    return added(c, x, updates) / winners(c);
+  }
+  static constexpr value vjp(const call& c, int k, value g) {
+    if (k > 1) return {};
+    const value share = g / winners(c);
+    return k == 0 ? share * kept(c) : base::read_back(c, share) * stored(c);
+  }
+
+ private:
+  static constexpr value added(const call& c, value x, value updates) {
+    return scatter_with<scatter_add_p>(x, updates, index_operands(c, 2), base::addresses(c), c.attribute(0) != 0);
+  }
+  static constexpr value attains(value x, value extremum) { return convert(logical_or(eq(x, extremum), ne(x, x)), x.type()); }
+  static constexpr value kept(const call& c) { return attains(c[0], c.result); }
+  static constexpr value stored(const call& c) { return attains(c[1], base::read_back(c, c.result)); }
+  static constexpr value winners(const call& c) { return added(c, kept(c), stored(c)); }
+};
+struct scatter_min_p : scatter_extremum<scatter_min_p> {
+  static constexpr std::string_view name = "scatter_min";
+  template <class T> static constexpr T combine(T a, T b) { return b < a || b != b ? b : a; }
+};
+struct scatter_max_p : scatter_extremum<scatter_max_p> {
+  static constexpr std::string_view name = "scatter_max";
+  template <class T> static constexpr T combine(T a, T b) { return b > a || b != b ? b : a; }
+};
+
+/// Whether the primitive with this id writes into its first operand, which it may then overwrite.
+constexpr bool is_scatter(std::uint64_t id) {
+  for (std::uint64_t s : {primitive_of<scatter_p>.id, primitive_of<scatter_add_p>.id, primitive_of<scatter_mul_p>.id, primitive_of<scatter_min_p>.id, primitive_of<scatter_max_p>.id})
+    if (s == id) return true;
+  return false;
+}
+
 /// The innermost builder among the operands', and the operands adopted by it.
 constexpr builder* adopt_all(sequence<value>& operands) {
   builder* b = operands[0].b;
@@ -221,6 +334,41 @@ constexpr value gather_p::vjp(const call& c, int k, value g) {
   if (k > 0) return {};
   return scatter_with<scatter_add_p>(zeros_like(c[0]), g, index_operands(c, 1), addresses(c), false);
 }
+
+constexpr value roll(value x, value shift, extent axis, bool back);
+
+/// Operand 0 moved along an axis by operand 1, an integer scalar; what goes over the end comes back at the start.
+/// Attributes: the axis, and 1 to move back.
+struct roll_p {
+  static constexpr std::string_view name = "roll";
+  static constexpr role kind = role::opaque;
+  static constexpr extent axis(const call& c) { return c.attribute(0); }
+  static constexpr bool back(const call& c) { return c.attribute(1) != 0; }
+  static constexpr void infer(call& c) {
+    c.type = c[0].type(), c.dims = c[0].dims();
+    check_indices(c, {}, 1);
+  }
+  static constexpr bool linear(const call&, int k) { return k == 0; }
+  static constexpr value jvp(const call& c, const value* t) { return t[0] ? roll(t[0], c[1], axis(c), back(c)) : value{}; }
+  static constexpr value vjp(const call& c, int k, value g) { return k == 0 ? roll(g, c[1], axis(c), !back(c)) : value{}; }
+  static constexpr value batch(const call& c, const bool* batched, extent size) {
+    if (!batched[1]) return roll(c[0], c[1], axis(c) + 1, back(c));
+    const shape dims = batched[0] ? c[0].dims() : insert(c[0].dims(), 0, size);
+    const int moved = int(axis(c)) + 1;
+    const extent n = dims[moved];
+    if (n == 0) return batched_operand(c[0], batched[0], size);
+    const value at_least_one = is_symbol(n) ? max(extent_like(c[1], n), full_like(c[1], 1)) : full_like(c[1], double(n));
+    const value by = rem(c[1], at_least_one);
+    const value all = broadcast_in_dim(at_least_one, dims, {0}), none = zeros_like(all);
+    const value from = iota(*c.b, c[1].type(), dims, moved) - broadcast_in_dim(back(c) ? -by : by, dims, {0});
+    const value inside = select(lt(from, none), from + all, select(ge(from, all), from - all, from));
+    addressing a;
+    if (batched[0]) a.push({0, -1});
+    for (int i = 1; i < dims.rank; ++i) a.push(i == moved ? axis_address{-1, 0} : axis_address{i, -1});
+    return gather(c[0], {inside}, dims, a);
+  }
+};
+constexpr value roll(value x, value shift, extent axis, bool back) { return emit<roll_p>({x, shift}, {axis, back}); }
 
 }  // namespace cotangent
 

@@ -13,6 +13,7 @@
 #include <cotangent/primitives/transcendental.hpp>
 #include <cotangent/primitives/structural.hpp>
 #include <cotangent/primitives/reductions.hpp>
+#include <cotangent/primitives/cumulative.hpp>
 #include <cotangent/primitives/contraction.hpp>
 #include <cotangent/primitives/indexing.hpp>
 #undef COTANGENT_PRIMITIVES_IN_ORDER

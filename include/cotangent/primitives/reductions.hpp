@@ -2,7 +2,7 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_REDUCTIONS)
 #define COTANGENT_PRIMITIVES_REDUCTIONS
-/// Reductions along axes: reduce_sum prod max min and or, argmax argmin, and cumsum.
+/// Reductions along axes: reduce_sum prod max min and or, argmax argmin.
 
 namespace cotangent {
 
@@ -206,17 +206,6 @@ struct argmin_p : arg_extremum {
   template <class T> static constexpr bool better(T candidate, T best) { return candidate < best; }
 };
 
-/// Running sums along an axis. Attributes: the axis, and 1 to run from its end.
-struct cumsum_p : linear_in_all {
-  static constexpr std::string_view name = "cumsum";
-  static constexpr double flops = 1;
-  static constexpr void infer(call& c) { c.type = c[0].type(), c.dims = c[0].dims(); }
-  static constexpr value vjp(const call& c, int, value g) { return emit<cumsum_p>({g}, {c.attribute(0), 1 - c.attribute(1)}); }
-  static constexpr value batch(const call& c, const bool*, extent) {
-    return emit<cumsum_p>({c[0]}, {c.attribute(0) + 1, c.attribute(1)});
-  }
-};
-
 constexpr value reduce_sum(value x, const shape& axes) {
   shape sorted;
   for (int i = 0; i < x.rank(); ++i)
@@ -230,7 +219,6 @@ constexpr value reduce_and(value x, const shape& axes) { return emit<reduce_and_
 constexpr value reduce_or(value x, const shape& axes) { return emit<reduce_or_p>({x}, axes); }
 constexpr value argmax(value x, int axis) { return emit<argmax_p>({x}, {axis}, dtype::int32); }
 constexpr value argmin(value x, int axis) { return emit<argmin_p>({x}, {axis}, dtype::int32); }
-constexpr value cumsum(value x, int axis, bool reverse) { return emit<cumsum_p>({x}, {axis, reverse}); }
 
 }  // namespace cotangent
 

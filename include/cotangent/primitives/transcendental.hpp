@@ -13,6 +13,7 @@ constexpr value sin(value x);
 constexpr value cosh(value x);
 constexpr value sinh(value x);
 constexpr value digamma(value x);
+constexpr value trigamma(value x);
 
 struct exp_p : floating<exp_p> {
   static constexpr std::string_view name = "exp";
@@ -151,11 +152,18 @@ struct lgamma_p : floating<lgamma_p> {
   static constexpr value derivative(const call& c, int, value g) { return g * digamma(c[0]); }
   template <class V> static COTANGENT_INLINE V lane(V x) { return lgamma(x); }
 };
-/// The logarithmic derivative of the gamma function. Its own derivative (trigamma) is not there yet.
-struct digamma_p : pointwise {
+/// The logarithmic derivative of the gamma function.
+struct digamma_p : floating<digamma_p> {
   static constexpr std::string_view name = "digamma";
-  static constexpr void infer(call& c) { floating<lgamma_p>::infer(c); }
+  static constexpr value derivative(const call& c, int, value g) { return g * trigamma(c[0]); }
   template <class V> static COTANGENT_INLINE V lane(V x) { return digamma(x); }
+};
+/// The derivative of digamma. Its own derivative is not there yet.
+struct trigamma_p : pointwise {
+  static constexpr std::string_view name = "trigamma";
+  static constexpr double flops = 10;
+  static constexpr void infer(call& c) { floating<digamma_p>::infer(c); }
+  template <class V> static COTANGENT_INLINE V lane(V x) { return trigamma(x); }
 };
 
 constexpr value exp(value x) { return emit<exp_p>({x}); }
@@ -184,6 +192,7 @@ constexpr value erfc(value x) { return emit<erfc_p>({x}); }
 constexpr value erf_inv(value x) { return emit<erf_inv_p>({x}); }
 constexpr value lgamma(value x) { return emit<lgamma_p>({x}); }
 constexpr value digamma(value x) { return emit<digamma_p>({x}); }
+constexpr value trigamma(value x) { return emit<trigamma_p>({x}); }
 
 }  // namespace cotangent
 

@@ -261,18 +261,6 @@ struct arg_function {
     return keepdims ? reduction_axes::spread(r, v, {k}, true) : r;
   }
 };
-struct cumsum_function {
-  int axis = 0;
-  bool reverse = false;
-  constexpr value operator()(value x) const {
-    if (axis < -x.rank() || axis >= x.rank()) {
-      x.b->fail(message{} << "cumsum: axis " << axis << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
-      return x;
-    }
-    return cumsum(x.type() == dtype::boolean ? convert(x, dtype::int32) : x, axis < 0 ? axis + x.rank() : axis, reverse);
-  }
-};
-
 /// `axis`, counted from the start; fails if there is no such axis among `rank`.
 constexpr int checked_axis(value x, std::string_view who, extent axis, int rank) {
   if (axis < -rank || axis >= rank) {
@@ -281,6 +269,15 @@ constexpr int checked_axis(value x, std::string_view who, extent axis, int rank)
   }
   return int(axis < 0 ? axis + rank : axis);
 }
+
+template <value (*Op)(value, int, bool), class P> struct cumulative_function {
+  int axis = 0;
+  bool reverse = false;
+  constexpr value operator()(value x) const {
+    const int k = checked_axis(x, P::name, axis, x.rank());
+    return x.b->failed() ? x : Op(x.type() == dtype::boolean ? convert(x, dtype::int32) : x, k, reverse);
+  }
+};
 
 struct astype_function {
   dtype to;
@@ -446,24 +443,6 @@ struct pad_function {
     return pad(x, convert(padding, x.type()), low, high, filled(x.rank(), 0));
   }
 };
-struct roll_function {
-  int axis;
-  extent shift;
-  constexpr value operator()(value x) const {
-    const int k = checked_axis(x, "roll", axis, x.rank());
-    const extent n = x.dims()[k];
-    if (is_symbol(n)) {
-      x.b->fail(message{} << "roll: axis " << axis << " of " << x.dims() << " has a run-time extent");
-      return x;
-    }
-    const extent by = n == 0 ? 0 : ((shift % n) + n) % n;
-    if (by == 0) return x;
-    shape start = filled(x.rank(), 0), head = x.dims(), tail = x.dims();
-    start[k] = n - by, head[k] = by, tail[k] = n - by;
-    const shape ones = filled(x.rank(), 1);
-    return concatenate({slice(x, start, head, ones), slice(x, filled(x.rank(), 0), tail, ones)}, k);
-  }
-};
 struct tile_function {
   shape times;
   constexpr value operator()(value x) const {
@@ -580,6 +559,44 @@ constexpr value inner(value a, value b) {
 }
 constexpr value vdot(value a, value b) { return inner(ravel_function{}(a), ravel_function{}(b)); }
 
+/// Vector products of the last axes; the others broadcast.
+constexpr value cross(value a, value b) {
+  adopt_pair(a, b);
+  for (value v : {a, b})
+    if (v.rank() == 0 || !v.b->symbols.unify(v.dims()[v.rank() - 1], 3))
+      v.b->fail(message{} << "cross: the last axes of " << a.dims() << " and " << b.dims() << " must have extent 3");
+  if (a.type() == dtype::boolean) a = convert(a, dtype::int32);
+  if (!a.b->failed()) match("cross", a, b);
+  if (a.b->failed()) return a;
+  const int last = a.rank() - 1;
+  const auto part = [last](value v, extent i) {
+    shape start = filled(last + 1, 0), size = v.dims();
+    start[last] = i, size[last] = 1;
+    return slice(v, start, size, filled(last + 1, 1));
+  };
+  const auto component = [&](extent i, extent j) { return part(a, i) * part(b, j) - part(a, j) * part(b, i); };
+  return concatenate({component(1, 2), component(2, 0), component(0, 1)}, last);
+}
+/// Every element of a times b, as blocks; the operand of lower rank gets axes of extent 1 in front.
+constexpr value kron(value a, value b) {
+  adopt_pair(a, b);
+  const int rank = a.rank() > b.rank() ? a.rank() : b.rank();
+  if (2 * rank > max_rank) {
+    a.b->fail(message{} << "kron: at most rank " << max_rank / 2 << ", got shapes " << a.dims() << " and " << b.dims());
+    return a;
+  }
+  const dtype t = promote(a.type(), b.type());
+  const shape own_a = join(filled(rank - a.rank(), 1), a.dims()), own_b = join(filled(rank - b.rank(), 1), b.dims());
+  shape wide, dims, of_a, of_b;
+  for (int i = 0; i < rank; ++i) {
+    of_a.push_back(2 * i), of_b.push_back(2 * i + 1);
+    wide.push_back(own_a[i]), wide.push_back(own_b[i]);
+    dims.push_back(a.b->symbols.combine(symbol::product, own_a[i], own_b[i]));
+  }
+  const value left = broadcast_in_dim(reshape(convert(a, t), own_a), wide, of_a), right = broadcast_in_dim(reshape(convert(b, t), own_b), wide, of_b);
+  return reshape(t == dtype::boolean ? logical_and(left, right) : left * right, dims);
+}
+
 /// einsum of one or two operands; letters are axes, `->` gives the result (alphabetical if absent).
 template <text Subscripts> struct einsum_function {
   struct term {
@@ -687,16 +704,36 @@ template <text Subscripts> struct einsum_function {
   }
 };
 
-/// An index clamped into [0, last]; negative indices count from the end of n.
-constexpr value wrapped_index(value i, extent n, extent last) {
-  if (is_symbol(n)) {
-    i.b->fail(message{} << "index: dynamic indexing of an axis whose extent is known at run time only");
-    return i;
-  }
-  i = select(lt(i, zeros_like(i)), i + full_like(i, double(n)), i);
-  return clamp(zeros_like(i), i, full_like(i, double(last)));
+/// The start of `size` elements along axis `axis` of x, clamped so that they lie inside; negative ones count from the end.
+/// That there are so many is checked when the program runs, where only that can tell.
+constexpr value clamped_start(value i, value x, int axis, extent size) {
+  const extent n = x.dims()[axis];
+  symbol_table& s = i.b->symbols;
+  if (is_symbol(n) ? n != size : is_symbol(size)) s.require_at_least(n, size);
+  const value all = extent_like(i, n), last = is_symbol(n) || is_symbol(size) ? all - extent_like(i, size) : full_like(i, double(n - size));
+  return clamp(zeros_like(i), select(lt(i, zeros_like(i)), i + all, i), last);
 }
 constexpr value index_dtype(value i) { return i.type() == dtype::int64 ? i : convert(i, dtype::int32); }
+
+struct roll_function {
+  int axis;
+  constexpr value operator()(value x, value shift) const {
+    const int k = checked_axis(x, "roll", axis, x.rank());
+    adopt_pair(x, shift);
+    if (!is_integer(shift.type()) || shift.rank() != 0)
+      x.b->fail(message{} << "roll: the shift must be an integer scalar, got " << shift.type() << shift.dims());
+    if (x.b->failed()) return x;
+    const extent n = x.dims()[k];
+    if (n == 0) return x;
+    if (!is_constant(shift) || is_symbol(n)) return roll(x, index_dtype(shift), k, false);
+    const extent by = ((extent(shift.get().bits) % n) + n) % n;
+    if (by == 0) return x;
+    shape start = filled(x.rank(), 0), head = x.dims(), tail = x.dims();
+    start[k] = n - by, head[k] = by, tail[k] = n - by;
+    const shape ones = filled(x.rank(), 1);
+    return concatenate({slice(x, start, head, ones), slice(x, filled(x.rank(), 0), tail, ones)}, k);
+  }
+};
 
 /// sizes[k] elements along each axis from a run-time start, clamped so that the slice lies inside.
 struct dynamic_slice_function {
@@ -715,7 +752,7 @@ struct dynamic_slice_function {
         return x;
       }
       a.push({i, i});
-      indices.push_back(broadcast_to(wrapped_index(index_dtype(starts[i]), x.dims()[i], x.dims()[i] - sizes[i]), sizes));
+      indices.push_back(broadcast_to(clamped_start(index_dtype(starts[i]), x, i, sizes[i]), sizes));
     }
     return x.b->failed() ? x : gather(x, indices, sizes, a);
   }
@@ -731,12 +768,12 @@ struct dynamic_update_slice_function {
       return x;
     }
     for (int i = 0; i < x.rank(); ++i) {
-      if (!is_symbol(x.dims()[i]) && update.dims()[i] > x.dims()[i]) {
+      if (!is_symbol(x.dims()[i]) && !is_symbol(update.dims()[i]) && update.dims()[i] > x.dims()[i]) {
         x.b->fail(message{} << "dynamic_update_slice: the update " << update.dims() << " is larger than " << x.dims());
         return x;
       }
       a.push({i, i});
-      indices.push_back(broadcast_to(wrapped_index(index_dtype(starts[i]), x.dims()[i], x.dims()[i] - update.dims()[i]), update.dims()));
+      indices.push_back(broadcast_to(clamped_start(index_dtype(starts[i]), x, i, update.dims()[i]), update.dims()));
     }
     return x.b->failed() ? x : scatter_with<scatter_p>(x, update, indices, a, true);
   }
@@ -757,8 +794,11 @@ struct element_function {
     a.push({-1, 0});
     for (extent e : i.dims()) where.push_back(dims.rank), dims.push_back(e);
     for (int j = axis + 1; j < x.rank(); ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
-    const extent n = x.dims()[axis];
-    const value inside = wrapped_index(index_dtype(i), n, n - 1);
+    if (x.dims()[axis] == 0) {
+      x.b->fail(message{} << "index: axis " << axis << " of " << x.dims() << " is empty");
+      return x;
+    }
+    const value inside = clamped_start(index_dtype(i), x, axis, 1);
     return x.b->failed() ? x : gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
   }
 };
@@ -787,9 +827,9 @@ struct take_function {
       x.b->fail(message{} << "take: axis " << k << " of " << x.dims() << " is empty");
       return x;
     }
-    const value inside = wrapped_index(i, n, n - 1);
+    const value inside = clamped_start(i, x, k, 1), all = extent_like(i, n);
     if (x.b->failed()) return x;
-    const value ok = logical_and(ge(i, full_like(i, -double(n))), lt(i, full_like(i, double(n))));
+    const value ok = logical_and(ge(i, -all), lt(i, all));
     const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
     value fill;
     if (is_floating(r.type())) fill = full_like(r, __builtin_nan(""));
@@ -830,6 +870,7 @@ struct take_along_axis_function {
 /// x with updates at indices of its leading axes: `at(x, i, j).set(v)`. The indices broadcast together; negative ones
 /// count from the end; updates outside are dropped.
 template <class P> struct at_function {
+  bool unique = false;
   template <class... V> constexpr value operator()(value x, value update, V... index) const {
     sequence<value> indices{index_dtype(index)...};
     const int n = int(sizeof...(V));
@@ -842,6 +883,8 @@ template <class P> struct at_function {
     if (x.b->failed()) return x;
     shape dims = indices[0].dims();
     const int index_rank = dims.rank;
+    bool once = true;  // a single place of the leading axes
+    for (extent e : dims) once = once && e == 1;
     addressing a;
     for (int i = 0; i < n; ++i) a.push({-1, i});
     for (int i = n; i < x.rank(); ++i) a.push({dims.rank, -1}), dims.push_back(x.dims()[i]);
@@ -851,7 +894,7 @@ template <class P> struct at_function {
       v = select(lt(v, zeros_like(v)), v + extent_like(v, e), v);
       v = broadcast_in_dim(v, dims, axes_from(0, index_rank));
     }
-    return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, false);
+    return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, once || unique);
   }
 };
 

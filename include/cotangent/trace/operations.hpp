@@ -146,6 +146,8 @@ template <tensor A> constexpr auto erf_inv(const A& x) { return apply<inexact_un
 template <tensor A> constexpr auto lgamma(const A& x) { return apply<inexact_unary_function<&lgamma>{}>(x); }
 /// the derivative of lgamma
 template <tensor A> constexpr auto digamma(const A& x) { return apply<inexact_unary_function<&digamma>{}>(x); }
+/// the derivative of digamma, jax.scipy.special.polygamma(1, x); infinite at 0 and the negative integers
+template <tensor A> constexpr auto trigamma(const A& x) { return apply<inexact_unary_function<&trigamma>{}>(x); }
 /// the square root; its derivative at 0 is infinite
 template <tensor A> constexpr auto sqrt(const A& x) { return apply<inexact_unary_function<&sqrt>{}>(x); }
 /// 1 / sqrt(x)
@@ -313,9 +315,20 @@ template <bool Largest, class... Tags> constexpr arg_function arg_from_tags() {
 template <tensor X, class... Tags> constexpr auto argmax(const X& x, Tags...) { return apply<arg_from_tags<true, Tags...>()>(x); }
 /// The index (int32) of the first smallest element. NaN counts as smallest.
 template <tensor X, class... Tags> constexpr auto argmin(const X& x, Tags...) { return apply<arg_from_tags<false, Tags...>()>(x); }
-/// Running sums along an axis (default: of the flattened array).
-template <tensor X> constexpr auto cumsum(const X& x) { return apply<cumsum_function{0}>(ravel(x)); }
-template <tensor X, extent A> constexpr auto cumsum(const X& x, axis_tag<A>) { return apply<cumsum_function{int(A)}>(x); }
+// Running results of the same shape, along an axis or of the flattened array; bool counts as int32.
+/// Running sums. JAX: jnp.cumsum, lax.cumsum.
+template <tensor X, extent A> constexpr auto cumsum(const X& x, axis_tag<A>) { return apply<cumulative_function<&cumsum, cumsum_p>{int(A)}>(x); }
+template <tensor X> constexpr auto cumsum(const X& x) { return cumsum(ravel(x), axis<0>); }
+/// Running products; the derivative is exact at zeros. JAX: jnp.cumprod, lax.cumprod.
+template <tensor X, extent A> constexpr auto cumprod(const X& x, axis_tag<A>) { return apply<cumulative_function<&cumprod, cumprod_p>{int(A)}>(x); }
+template <tensor X> constexpr auto cumprod(const X& x) { return cumprod(ravel(x), axis<0>); }
+/// Running maxima, NaN from the first NaN on. The cotangent goes to the element that is the running maximum; an element
+/// equal to the maximum before it shares evenly with that, as in `maximum`. JAX: lax.cummax.
+template <tensor X, extent A> constexpr auto cummax(const X& x, axis_tag<A>) { return apply<cumulative_function<&cummax, cummax_p>{int(A)}>(x); }
+template <tensor X> constexpr auto cummax(const X& x) { return cummax(ravel(x), axis<0>); }
+/// Running minima; NaN and ties as in cummax. JAX: lax.cummin.
+template <tensor X, extent A> constexpr auto cummin(const X& x, axis_tag<A>) { return apply<cumulative_function<&cummin, cummin_p>{int(A)}>(x); }
+template <tensor X> constexpr auto cummin(const X& x) { return cummin(ravel(x), axis<0>); }
 
 /// The elements under another shape; one extent may be `dyn`, which is then computed.
 template <extent... E, tensor X> constexpr auto reshape(const X& x) { return apply<reshape_function{{E...}}>(x); }
@@ -330,8 +343,19 @@ template <extent... E, tensor X> constexpr auto broadcast_to(const X& x) { retur
 template <extent Axis, class... X> constexpr auto concatenate(const X&... x) { return apply_mixed<concatenate_function{int(Axis)}>(x...); }
 template <extent Axis, class... X> constexpr auto stack(const X&... x) { return apply_mixed<concatenate_function{int(Axis), true}>(x...); }
 template <extent... Axes, tensor X> constexpr auto flip(const X& x) { return apply<flip_function{{Axes...}, sizeof...(Axes) == 0}>(x); }
-/// Elements shifted along an axis, those beyond the end coming back at the start.
-template <extent Axis, extent Shift, tensor X> constexpr auto roll(const X& x) { return apply<roll_function{int(Axis), Shift}>(x); }
+/// Elements shifted along an axis, those beyond the end coming back at the start. The shift is a C++ integer or an integer
+/// scalar var, of either sign and any size. JAX: jnp.roll(x, shift, axis).
+template <extent Axis, tensor X, class S> constexpr auto roll(const X& x, const S& shift) {
+  if constexpr (!traced<X>) {
+    return defer_call<false>([](const auto&... v) { return roll<Axis>(v...); }, x, shift);
+  } else if constexpr (traced<S>) {
+    return apply<roll_function{int(Axis)}>(x, shift);
+  } else {
+    static_assert(std::is_integral_v<S>, "roll: the shift must be an integer");
+    return apply<roll_function{int(Axis)}>(x, var<std::int64_t>(constant_from_bits(*x.b, dtype::int64, {}, std::uint64_t(std::int64_t(shift)))));
+  }
+}
+template <extent Axis, extent Shift, tensor X> constexpr auto roll(const X& x) { return roll<Axis>(x, Shift); }
 template <extent... Times, tensor X> constexpr auto tile(const X& x) { return apply<tile_function{{Times...}}>(x); }
 template <extent Times, extent Axis, tensor X> constexpr auto repeat(const X& x) { return apply<repeat_function{Times, int(Axis)}>(x); }
 /// x with `value` before (low) and after (high) each axis.
@@ -442,6 +466,13 @@ constexpr auto inner(const A& a, const B& b) { return apply_mixed<pair_function<
 /// Sum of products of all elements.
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto vdot(const A& a, const B& b) { return apply_mixed<pair_function<static_cast<value (*)(value, value)>(&vdot)>{}>(a, b); }
+/// Vector products: a and b are [..., 3], the axes in front broadcast. JAX: jnp.cross with vectors of three.
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto cross(const A& a, const B& b) { return apply_mixed<pair_function<&cross>{}>(a, b); }
+/// The Kronecker product: [m, n] and [p, q] give [m * p, n * q], the block (i, j) being a(i, j) * b. Likewise for vectors
+/// and up to rank 4; the operand of lower rank gets axes of extent 1 in front.
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto kron(const A& a, const B& b) { return apply_mixed<pair_function<&kron>{}>(a, b); }
 /// Contracts the last `Axes` axes of a with the first of b.
 template <int Axes = 2, class A, class B> requires tensor_pair<A, B>
 constexpr auto tensordot(const A& a, const B& b) { return apply_mixed<tensordot_function{Axes}>(a, b); }
@@ -460,21 +491,39 @@ template <traced X> constexpr X zeros_like(const X& x) { return X(zeros_like(val
 template <traced X> constexpr X ones_like(const X& x) { return X(full_like(value(x), 1)); }
 template <traced X, number N> constexpr X full_like(const X& x, N n) { return X(full_like(value(x), double(n))); }
 
-/// Updates of x at indices of its leading axes; see at_function.
+/// The promise that no place is updated twice, so that derivatives need not tell the updates of one place apart. If it
+/// is broken, derivatives are wrong.
+struct unique_indices_tag {};
+inline constexpr unique_indices_tag unique_indices{};
+
+/// Updates of x at indices of its leading axes; see at.
 template <traced X, class... I> struct indexed_update {
   X x;
   std::tuple<I...> indices;
 
   /// x with the elements replaced; the last of several updates of one place stays.
-  template <class U> constexpr auto set(const U& update) const { return with<scatter_p>(update, std::index_sequence_for<I...>{}); }
+  template <class U, class... Tag> constexpr auto set(const U& update, Tag... tag) const { return with<scatter_p>(update, each, tag...); }
   /// x with the update added; several updates of one place add up.
-  template <class U> constexpr auto add(const U& update) const { return with<scatter_add_p>(update, std::index_sequence_for<I...>{}); }
+  template <class U, class... Tag> constexpr auto add(const U& update, Tag... tag) const { return with<scatter_add_p>(update, each, tag...); }
+  /// x with the elements multiplied; several updates of one place all multiply it. The derivative by the update needs
+  /// `unique_indices` (or a single place), or is a compile error; that by x does not.
+  template <class U, class... Tag> constexpr auto multiply(const U& update, Tag... tag) const { return with<scatter_mul_p>(update, each, tag...); }
+  /// x with the smallest of the element and its updates; NaN if one is. The derivative splits evenly at ties.
+  template <class U, class... Tag> constexpr auto min(const U& update, Tag... tag) const { return with<scatter_min_p>(update, each, tag...); }
+  /// x with the largest of the element and its updates; NaN if one is. The derivative splits evenly at ties.
+  template <class U, class... Tag> constexpr auto max(const U& update, Tag... tag) const { return with<scatter_max_p>(update, each, tag...); }
 
  private:
-  template <class P, class U, std::size_t... K> constexpr auto with(const U& update, std::index_sequence<K...>) const {
-    return apply<at_function<P>{}>(x, as_var(x, update), std::get<K>(indices)...);
+  static constexpr std::index_sequence_for<I...> each{};
+  template <class P, class U, std::size_t... K, class... Tag>
+  constexpr auto with(const U& update, std::index_sequence<K...>, Tag...) const {
+    static_assert((std::is_same_v<Tag, unique_indices_tag> && ...), "at: the only tag of an update is ct::unique_indices");
+    return apply<at_function<P>{(sizeof...(Tag) > 0)}>(x, as_var(x, update), std::get<K>(indices)...);
   }
 };
+/// x updated at integer indices of its leading axes, as x.at[i, j] in JAX: the indices broadcast together, negative ones
+/// count from the end, updates outside are dropped. The update takes x's dtype and broadcasts to the indices' shape and
+/// the axes of x behind: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v).
 template <traced X, class... I> constexpr auto at(const X& x, const I&... i) {
   return indexed_update<X, decltype(index_var(x, i))...>{x, {index_var(x, i)...}};
 }

@@ -1,0 +1,105 @@
+/// cumsum cumprod cummax cummin, and the linear recurrences of their derivatives.
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+constexpr auto running = [](auto x) {
+  return std::tuple(ct::cumsum(x), ct::cumsum(x, ct::axis<1>), ct::cumprod(x), ct::cumprod(x, ct::axis<0>), ct::cumprod(x, ct::axis<-1>), ct::cummax(x), ct::cummax(x, ct::axis<1>),
+                    ct::cummin(x, ct::axis<0>), ct::cummin(x, ct::axis<-1>));
+};
+constexpr auto along_first = [](auto x) { return std::tuple(ct::cumprod(x, ct::axis<0>), ct::cummax(x, ct::axis<0>), ct::cummin(x, ct::axis<0>)); };
+
+/// The running results along the middle axis by plain loops.
+template <class T, ct::extent N, ct::extent M, ct::extent K, class F> ct::array<T, N, M, K> by_loop(const ct::array<T, N, M, K>& x, F f) {
+  ct::array<T, N, M, K> y;
+  for (int i = 0; i < N; ++i)
+    for (int k = 0; k < K; ++k)
+      for (int j = 0; j < M; ++j) y(i, j, k) = j == 0 ? x(i, j, k) : f(y(i, j - 1, k), x(i, j, k));
+  return y;
+}
+template <class T> void check_values() {
+  const auto x = between<T, 3, 7, 5>(-2, 2);
+  const auto r = ct::jit([](auto v) {
+    return std::tuple(ct::cumsum(v, ct::axis<1>), ct::cumprod(v, ct::axis<1>), ct::cummax(v, ct::axis<1>), ct::cummin(v, ct::axis<1>), ct::cumprod(v), ct::cumprod(v > T(0), ct::axis<1>));
+  })(x);
+  CHECK(std::get<0>(r) == by_loop(x, [](T a, T b) { return a + b; }));
+  CHECK(std::get<1>(r) == by_loop(x, [](T a, T b) { return a * b; }));
+  CHECK(std::get<2>(r) == by_loop(x, [](T a, T b) { return std::max(a, b); }));
+  CHECK(std::get<3>(r) == by_loop(x, [](T a, T b) { return std::min(a, b); }));
+  T product = 1;
+  for (int i = 0; i < 105; ++i) CHECK(std::get<4>(r)(i) == (product *= x.data()[i]));
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(std::get<5>(r)(0, 0, 0))>, std::int32_t>);
+  CHECK(std::get<5>(r)(0, 0, 0) == (x(0, 0, 0) > 0));
+}
+}  // namespace
+
+TEST_CASE("running sums, products and extrema are those of a loop") {
+  check_values<float>();
+  check_values<double>();
+  check_values<std::int32_t>();
+  check_values<std::int64_t>();
+}
+
+TEST_CASE("derivatives of running sums, products and extrema") {
+  check_rules_of(running, std::tuple(between<double, 3, 4>(-1.5, 1.5)));
+  check_derivatives(along_first, std::tuple(between<double, 5, 2>(-1.5, 1.5)));
+}
+
+TEST_CASE("the derivative of cumprod is exact at zeros") {
+  ct::array<double, 7> x{2, 0, 3, -1, 0, 0.5, 4};
+  constexpr auto f = [](auto v) { return ct::cumprod(v); };
+  check_rules_of(f, std::tuple(x));
+  const auto jacobian = ct::jit([](auto v) { return std::tuple(ct::jacfwd([](auto w) { return ct::cumprod(w); })(v), ct::jacrev([](auto w) { return ct::cumprod(w); })(v)); })(x);
+  for (int i = 0; i < 7; ++i)
+    for (int j = 0; j < 7; ++j) {
+      double want = j <= i ? 1 : 0;
+      for (int k = 0; k <= i; ++k)
+        if (k != j) want *= x(k);
+      CHECK(std::get<0>(jacobian)(i, j) == want);
+      CHECK(std::get<1>(jacobian)(i, j) == want);
+    }
+}
+
+TEST_CASE("the cotangent of a running extremum goes to the element that is it, and splits at ties") {
+  const auto r = ct::jit([](auto x, auto tie, auto weights) {
+    const auto up = [](auto v, auto w) { return ct::sum(ct::cummax(v) * w); };
+    const auto down = [](auto v, auto w) { return ct::sum(ct::cummin(v) * w); };
+    return std::tuple(ct::grad(up)(x, weights), ct::grad(down)(x, weights), ct::grad([](auto v) { return ct::sum(ct::cummax(v)); })(tie));
+  })(ct::array<double, 6>{1, -2, 3, 2, 5, -7}, ct::array<double, 2>{1, 1}, ct::array<double, 6>{1, 2, 4, 8, 16, 32});
+  CHECK(std::get<0>(r) == ct::array<double, 6>{3, 0, 12, 0, 48, 0});
+  CHECK(std::get<1>(r) == ct::array<double, 6>{1, 30, 0, 0, 0, 32});
+  CHECK(std::get<2>(r) == ct::array<double, 2>{1.5, 0.5});  // jax.grad(lambda x: lax.cummax(x).sum())
+}
+
+TEST_CASE("running extrema keep infinities, and NaN from its place on") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const auto r = ct::jit([](auto x) { return std::tuple(ct::cummax(x), ct::cummin(x), ct::grad([](auto v) { return ct::cummax(v)(ct::index<1>); })(x)); })(ct::array<float, 5>{-inf, -inf, 2, nan, 9});
+  CHECK(std::get<0>(r)(0) == -inf);
+  CHECK(std::get<0>(r)(2) == 2);
+  CHECK(std::isnan(std::get<0>(r)(3)));
+  CHECK(std::isnan(std::get<0>(r)(4)));
+  CHECK(std::get<1>(r)(2) == -inf);
+  CHECK(std::isnan(std::get<1>(r)(4)));
+  CHECK(std::get<2>(r) == ct::array<float, 5>{0.5, 0.5, 0, 0, 0});
+}
+
+TEST_CASE("running results of empty and single elements, and over run-time extents") {
+  check_rules_of(running, std::tuple(ct::array<double, 0, 3>()));
+  check_rules_of(running, std::tuple(ct::array<double, 2, 0>()));
+  check_rules_of(running, std::tuple(ct::array<double, 1, 1>(ct::full<double, 1, 1>(0.3))));
+  check_jit(running, 0, ct::array<float, 0, 3>());
+  constexpr auto second = [](auto x, auto w) {
+    return ct::grad([&w](auto u) { return ct::sum(ct::square(ct::grad([&w](auto v) { return ct::sum(ct::cumprod(v, ct::axis<0>) * w); })(u))); })(x);
+  };
+  for (int n : {0, 1, 7}) {
+    ct::array<double, ct::dyn, 3> x({n, 3});
+    std::copy_n(between<double, 21>(-1, 1).data(), 3 * n, x.data());
+    check_jit(along_first, 0, x);
+    if (n == 7) check_rules(graph_of(along_first, x), tensors_of(x));
+    const auto y = ct::array<double, ct::dyn, 3>(x);
+    check_jit(second, 1e-13, x, y);
+  }
+}
