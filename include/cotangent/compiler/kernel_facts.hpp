@@ -263,39 +263,50 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   }
   const merged_dims dims = dims_of(over, shape.merges);
   const int lane = dims.rank > 0 ? dims.last[dims.rank - 1] : -1;
+  // What every statement asks of its form, as lists: each look at a constant list of structs costs the whole list.
+  action kind_of[Forms + 1] = {};
+  source own_source[Forms + 1] = {};
+  int operands_of[Forms + 1] = {}, type_of[Forms + 1] = {}, indices_of[Forms + 1] = {};
+  for (int f = 0; f < Forms; ++f) {
+    const form_facts x = forms[f];
+    kind_of[f] = x.kind, operands_of[f] = x.operands, type_of[f] = x.type_place, indices_of[f] = x.index_count;
+    const bool along_lane = x.kind == action::load ? lane >= 0 && x.strides[lane] != 0 : x.kind == action::index && x.dimension == lane;
+    own_source[f] = along_lane ? source::varying : x.kind == action::constant ? source::constant : source::fixed;
+    if (x.kind == action::store && x.index_count > 0) shape.scatters = true;
+  }
   int form_of[Statements + 1] = {};
   unsigned sources_of[Statements + 1] = {};
   unsigned long registers_of[Statements + 1] = {};
   int counts[3][count_by_type::types] = {};  // of registers, by source and type
   for (int k = 0; k < Statements; ++k) {
-    form_of[k] = *code++;
-    const form_facts& f = forms[form_of[k]];
-    const bool along_lane = f.kind == action::load ? lane >= 0 && f.strides[lane] != 0 : f.kind == action::index && f.dimension == lane;
-    source from = along_lane ? source::varying : f.kind == action::constant ? source::constant : source::fixed;
+    const int form = *code++;
+    const action kind = kind_of[form];
+    source from = own_source[form];
     unsigned sources = 0;
     unsigned long registers = 0;
-    for (int i = 0; i < f.operands; ++i) {
+    for (int i = 0; i < operands_of[form]; ++i) {
       const int operand = *code++;
       const source its = t.from[operand];
       registers |= static_cast<unsigned long>(t.place[operand]) << (16 * i + 16);
       sources |= unsigned(its) << (2 * i + 2);
       if (its > from) from = its;
     }
-    for (int i = 0; i < f.index_count; ++i)
-      if (t.from[f.index_registers[i]] > from) from = t.from[f.index_registers[i]];
-    if (f.kind == action::store || f.kind == action::reduce) {
-      from = source::varying;
-      shape.scatters = shape.scatters || f.index_count > 0;
-    } else t.place[k] = counts[int(from)][f.type_place]++;
-    t.from[k] = from;
+    for (int i = 0; i < indices_of[form]; ++i)
+      if (const source its = t.from[forms[form].index_registers[i]]; its > from) from = its;
+    const bool defines = kind != action::store && kind != action::reduce;
+    if (!defines) from = source::varying;
+    const int place = defines ? counts[int(from)][type_of[form]]++ : 0;
+    t.place[k] = place, t.from[k] = from;
+    form_of[k] = form;
     sources_of[k] = sources | unsigned(from);
-    registers_of[k] = registers | static_cast<unsigned long>(t.place[k]);
+    registers_of[k] = registers | static_cast<unsigned long>(place);
     t.constants += from == source::constant;
     t.per_row += from == source::fixed;
-    if (f.kind != action::constant) ++shape.work;
-    if (f.kind != action::reduce) continue;
-    reduce_facts& r = t.reductions[form_of[k]];
-    t.reduce_forms[shape.reductions] = form_of[k];
+    shape.work += kind != action::constant;
+    if (kind != action::reduce) continue;
+    const form_facts& f = forms[form];
+    reduce_facts& r = t.reductions[form];
+    t.reduce_forms[shape.reductions] = form;
     r.place = shape.reductions++;
     r.sum = shape.sums[f.type_place]++;
     for (int d = 0; d < dims.rank; ++d)
