@@ -159,3 +159,12 @@ TEST_CASE("captured variables are no arguments of a derivative") {
   CHECK(double(std::get<0>(pairs)) == 36);
   CHECK(double(std::get<1>(pairs)) == 24);
 }
+
+TEST_CASE("a function that captures variables can transform another") {
+  const ct::array<float, 3> x{1, 2, 3}, w{2, 0, 1};
+  const float k = 3;
+  const auto cubes = [](auto v) { return ct::sum(v * v * v); };
+  const auto f = [&](auto v) { return ct::sum(ct::grad(cubes)(v) * w) * k; };  // 3 k sum(w v^2)
+  CHECK(float(ct::jit(f)(x)) == 99);
+  CHECK(ct::grad(f)(x) == ct::array<float, 3>{36, 0, 54});
+}

@@ -13,6 +13,12 @@
 
 namespace cotangent {
 
+/// Stands for leaf I of the arguments of a function that captures variables (transforms/captures.hpp).
+template <int I, class T, extent... E> struct hole {};
+template <int I, class T, extent... E> struct leaf_traits<hole<I, T, E...>> : leaf_traits<var<T, E...>> {};
+template <class Leaf> inline constexpr int hole_number = -1;
+template <int I, class T, extent... E> inline constexpr int hole_number<hole<I, T, E...>> = I;
+
 /// Runs a function on arrays: compiled on first use of these types (compiler/jit.hpp).
 template <class F, class... A> auto run_compiled(const F& f, A&&... arguments);
 
@@ -30,7 +36,10 @@ template <class F, class... Leaves> class expression {
 
   /// The result. Throws shape_error if run-time extents disagree.
   auto evaluate() const {
-    return std::apply([](const auto&... leaf) { return run_compiled(F{}, leaf...); }, leaves);
+    constexpr bool has_value = (true && ... && (hole_number<Leaves> < 0));
+    static_assert(has_value, "a function that captures variables is called outside a trace: inside it an argument has no value yet");
+    if constexpr (has_value) return std::apply([](const auto&... leaf) { return run_compiled(F{}, leaf...); }, leaves);
+    else return rebind_tree<result, array>();
   }
   /// Rank 0 converts to its element.
   operator value_type() const requires(result::rank() == 0) { return value_type(evaluate()); }

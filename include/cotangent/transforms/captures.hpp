@@ -6,10 +6,6 @@
 
 namespace cotangent {
 
-/// Stands for leaf I of the arguments.
-template <int I, class T, extent... E> struct hole {};
-template <int I, class T, extent... E> struct leaf_traits<hole<I, T, E...>> : leaf_traits<var<T, E...>> {};
-
 struct the_leaf {
   template <class V> constexpr V operator()(const V& leaf) const { return leaf; }
 };
@@ -66,8 +62,6 @@ auto open(const R&) {
   return open_function<the_leaf, float>{};
 }
 
-template <class Leaf> inline constexpr int hole_number = -1;
-template <int I, class T, extent... E> inline constexpr int hole_number<hole<I, T, E...>> = I;
 /// What was captured: the leaves that are no holes.
 template <class... Leaves> auto captured_leaves(const std::tuple<Leaves...>& leaves) {
   const auto one = []<class Leaf>(const Leaf& leaf) {

@@ -179,11 +179,22 @@ template <class T> struct transform_base {
     const T& self = static_cast<const T&>(*this);
     if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) || (!stateless<T> && (has_only_numbers<A>() && ...)))
       return inlined(self, arguments...);
+    else if constexpr (returns_one_array<A...>())
+      return defer_call<false>(self, arguments...);
     else
       return run_compiled(self, evaluated(std::forward<A>(arguments))...);
   }
 
  private:
+  template <class A> static constexpr auto traced_argument() {
+    if constexpr (is_expression<A>) return std::type_identity<typename std::remove_cvref_t<A>::result>{};
+    else return std::type_identity<traced_tree<A>>{};
+  }
+  /// Whether a call with expressions can be one itself.
+  template <class... A> static consteval bool returns_one_array() {
+    if constexpr (stateless<T> && (is_expression<A> || ...)) return traced<typename T::template result<typename decltype(traced_argument<A>())::type...>>;
+    else return false;
+  }
   template <class A> static consteval bool has_only_numbers() {
     return []<class... Leaf>(types<Leaf...>) { return (true && ... && number<Leaf>); }(leaf_types<std::remove_cvref_t<A>>{});
   }
