@@ -117,6 +117,8 @@ TEST_CASE("transforms take expressions as arguments, and traces take them as con
   const auto square_sum = [](auto v) { return ct::sum(v * v); };
   CHECK(ct::array<float, 3>(ct::grad(square_sum)(x + 1)) == ct::array<float, 3>{4, 6, 8});
   CHECK(float(ct::jit(square_sum)(x * 2)) == 56);
+  constexpr auto scaled = [](auto v) { return v * (ct::array<float, 3>{1, 2, 3} * 2); };
+  CHECK(ct::jit(scaled)(x) == ct::array<float, 3>{2, 8, 18});
 }
 
 TEST_CASE("functions that capture arrays and numbers can be transformed outside a trace") {

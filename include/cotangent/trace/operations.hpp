@@ -39,7 +39,7 @@ template <extent... E> struct high {
   static constexpr shape list{E...};
 };
 
-template <tensor V, class A> constexpr auto array_constant(const V& beside, const A& a) {
+template <traced V, class A> constexpr auto array_constant(const V& beside, const A& a) {
   using T = std::remove_cv_t<typename A::value_type>;
   constexpr shape dims = A::type_shape();
   static_assert(dims.is_static(), "an array used as a constant in a traced function must have static extents");
