@@ -41,6 +41,7 @@ enum class source : std::uint8_t {
   fixed,     // the row: one value for all lanes
   varying    // the lane
 };
+
 /// How a reduce statement's result relates to the lane dimension and to the outer ones.
 enum class reduction : std::uint8_t {
   keeps_lane,   // one result per lane: a row of results is updated in memory
@@ -75,7 +76,7 @@ struct count_by_type {
 /// All that a kernel's loops need to know of it besides its statements. A small value, because it is part of the
 /// name of every function that runs a statement: a whole kernel in those names costs the compiler quadratic time.
 struct kernel_shape {
-  std::uint32_t merges = 0;            // bit d is set if kernel dimension d is merged with the one before it
+  std::uint32_t merges = 0;                 // bit d is set if kernel dimension d is merged with the one before it
   count_by_type constants, fixed, varying;  // registers
   count_by_type sums;                       // reductions
   int reductions = 0;
@@ -231,17 +232,19 @@ template <int Statements, int Forms> struct table {
   // In the order of running: constants, what runs once per row, and the others.
   int constants = 0, per_row = 0;  // how many there are
   int form[Statements + 1] = {};
-  unsigned sources[Statements + 1] = {};        // two bits each: of the register, the first operand, ...
+  unsigned sources[Statements + 1] = {};         // two bits each: of the register, the first operand, ...
   unsigned long registers[Statements + 1] = {};  // 16 bits each: the place of the register, of the first operand, ...
-  reduce_facts reductions[Forms + 1] = {};  // by form
-  int reduce_forms[Forms + 1] = {};         // the forms of the reductions, in order
+  reduce_facts reductions[Forms + 1] = {};       // by form
+  int reduce_forms[Forms + 1] = {};              // the forms of the reductions, in order
   kernel_shape shape;
 };
 
 /// The number of statements in a kernel's code.
-constexpr int count_statements(const form_facts* forms, const int* code, int length) {
+template <int Forms> constexpr int count_statements(const form_facts (&forms)[Forms], const int* code, int length) {
+  int operands[Forms] = {};
+  for (int f = 0; f < Forms; ++f) operands[f] = forms[f].operands;
   int n = 0;
-  for (int i = 0; i < length; i += 1 + forms[code[i]].operands) ++n;
+  for (int i = 0; i < length; i += 1 + operands[code[i]]) ++n;
   return n;
 }
 
