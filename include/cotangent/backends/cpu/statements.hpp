@@ -269,7 +269,10 @@ COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
 }
 COTANGENT_LANES template <class Forms, const auto& Table, int First, int Last, class E, int... C>
 COTANGENT_INLINE void run_statements(E& e, std::integer_sequence<int, C...>) {
-  (run_chunk<Forms, Table, First + C * chunk>(e, std::make_integer_sequence<int, (Last - First < (C + 1) * chunk ? Last - First - C * chunk : chunk)>{}), ...);
+  const int done[] = {0, (run_chunk<Forms, Table, First + C * chunk>(
+                              e, std::make_integer_sequence<int, (Last - First < (C + 1) * chunk ? Last - First - C * chunk : chunk)>{}),
+                          0)...};
+  (void)done;
 }
 
 /// The parts of a program: its constants, what runs once per row, and what runs once per vector.
