@@ -53,6 +53,16 @@ TEST_CASE("derivatives of one argument at kinks and poles") {
   CHECK(atanh(1) == inf);
 }
 
+TEST_CASE("a traced integer exponent: the derivative at exponent 0 is 0") {
+  const auto power = [](auto x, auto n) { return ct::sum(ct::pow(x, n)); };
+  const auto second = [](auto x, auto n) { return ct::sum(ct::grad([](auto a, auto b) { return ct::sum(ct::pow(a, b)); })(x, n)); };
+  const list<4> x{0, 0, 2, 0};
+  const ct::array<std::int32_t, 4> n{0, 1, 3, 2};
+  same(ct::grad(power)(x, n), list<4>{0, 1, 12, 0});
+  same(ct::grad(second)(x, n), list<4>{0, 0, 12, 2});
+  same(ct::grad(power)(x, ct::array<std::int32_t>(0)), list<4>{0, 0, 0, 0});
+}
+
 TEST_CASE("derivatives of two arguments at ties, zeros and infinities") {
   const auto [max, min, rem, power, division, angle, clamped, logaddexp, hypot, select] = ct::jit([](auto x, auto y, auto u, auto v, auto p, auto q, auto a, auto b) {
     return std::tuple(slopes([](auto x, auto y) { return ct::maximum(x, y); }, x, y), slopes([](auto x, auto y) { return ct::minimum(x, y); }, x, y),

@@ -183,8 +183,17 @@ struct round_p : pointwise_constant {
 struct pow_p : floating<pow_p> {
   static constexpr std::string_view name = "pow";
   static constexpr double flops = 30;
+  /// The dtype that y had before it took x's dtype and shape.
+  static constexpr dtype first_type(value y) {
+    while (y.get().op && y.get().op->kind == role::view) y = {y.b, y.b->g.operand(y.id, 0)};
+    return y.get().op_id == primitive_of<convert_p>.id ? y.b->g[y.b->g.operand(y.id, 0)].type : y.type();
+  }
   static constexpr value derivative(const call& c, int k, value g) {
     const value x = c[0], y = c[1];
+    if (const dtype t = first_type(y); k == 0 && !is_floating(t)) {  // 0 where y is 0, also at x = 0
+      const value is_zero = eq(y, zeros_like(y)), exponent = select(is_zero, full_like(y, 1), y);
+      return g * select(is_zero, zeros_like(x), exponent * pow(x, convert(convert(exponent - 1.0, t), y.type())));
+    }
     if (k == 0) return g * (y * pow(x, y - 1.0));
     return g * (log(select(eq(x, zeros_like(x)), full_like(x, 1), x)) * c.result);
   }

@@ -89,9 +89,8 @@ template <value (*Op)(value, value), class P> struct binary_function {
 /// The same, in floating point.
 template <value (*Op)(value, value), class P> struct inexact_binary_function {
   constexpr value operator()(value a, value b) const {
-    a = inexact(a), b = inexact(b);
     match(P::name, a, b);
-    return Op(a, b);
+    return Op(inexact(a), inexact(b));
   }
 };
 template <value (*Op)(value)> struct unary_function {
