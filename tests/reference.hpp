@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <cotangent/compiler/simplify.hpp>
+#include <cotangent/transforms/simplify.hpp>
 #include <cotangent/transforms/vmap.hpp>
 
 namespace reference {

@@ -2,7 +2,7 @@
 /// Rewrites into the forms that kernels and libraries have: matrix products as gemm, negative pads as slices, and
 /// multiply-adds as fma, so that neither speed nor bits depend on the compiler's contraction of a * b + c.
 
-#include <cotangent/compiler/simplify.hpp>
+#include <cotangent/transforms/simplify.hpp>
 
 namespace cotangent {
 
@@ -163,7 +163,7 @@ constexpr graph canonicalize(const graph& g) {
   for (int i : g.operands) ++uses[std::size_t(i)];
   for (int o : g.outputs) ++uses[std::size_t(o)];
   builder b;
-  b.simplifying = true;
+  b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
   // Whether node n became a product that has one use; and its factors.
@@ -171,6 +171,10 @@ constexpr graph canonicalize(const graph& g) {
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].is_input()) continue;
+    if (g[n].op->all || g[n].op->kind == role::element) {
+      r.copy(n);
+      continue;
+    }
     const call c = r.at(n);
     value& v = r.map.items[n];
     const std::uint64_t op = c.op->id;

@@ -7,14 +7,9 @@
 /// windows of their buffer. Everything else is a step of its own.
 
 #include <cotangent/compiler/canonicalize.hpp>
+#include <cotangent/control/barrier.hpp>
 
 namespace cotangent {
-
-constexpr bool has_symbol(const shape& s) {
-  for (extent e : s)
-    if (is_symbol(e)) return true;
-  return false;
-}
 
 /// One statement of a kernel to be; see compiler/kernel.hpp for what each does.
 struct statement {
@@ -33,12 +28,12 @@ struct statement {
   shape indexed_strides;
 };
 
-/// One thing to run: a kernel, or an opaque primitive.
+/// One thing to run: a kernel, an opaque primitive, or a call (a loop, a branch).
 struct step {
-  int node = -1;  // the opaque node, or -1 for a kernel
+  int node = -1;  // the opaque node or call, or -1 for a kernel
   shape space;    // of a kernel
   int statements = 0, statement_count = 0;
-  int buffers = 0, buffer_count = 0;  // the buffers it touches (opaque: operands, then the result)
+  int buffers = 0, buffer_count = 0;  // the buffers it touches (opaque: operands, then the results; call: then its scratch)
   int slots = 0, slot_count = 0;      // the extents that its slots name
   bool overwrites = false;            // opaque: can write its result over its first operand
   bool after_rows = false;            // a kernel that runs on the finished rows of the gemm before it
@@ -71,7 +66,8 @@ struct schedule {
 /// Builds the schedule.
 class scheduler {
  public:
-  constexpr explicit scheduler(const graph& g) : g_(g) {
+  /// `scratch`: per call in the graph, the bytes that its bodies need.
+  constexpr explicit scheduler(const graph& g, const sequence<extent>& scratch = {}) : g_(g), scratch_(scratch) {
     b_.take_symbols(g);
     b_.g.nodes = sequence<node>::borrow(g.nodes.items, g.nodes.count);
     b_.g.operands = sequence<int>::borrow(g.operands.items, g.operands.count);
@@ -128,6 +124,7 @@ class scheduler {
   };
 
   const graph& g_;
+  const sequence<extent> scratch_;
   builder b_;
   schedule out_;
   sequence<int> group_;      // per node: the group that computes (or finishes) it
@@ -173,6 +170,8 @@ class scheduler {
     return n;
   }
 
+  constexpr bool is_behind_barrier(int n) const { return kind(n) == role::element && is(g_.operand(n, 0), primitive_of<barrier_p>.id); }
+
   constexpr void find_origins() {
     origin_.reserve(g_.nodes.count);
     for (int n = 0; n < g_.size(); ++n) {
@@ -210,7 +209,7 @@ class scheduler {
     for (int n = 0; n < g_.size(); ++n) {
       if (at(n).is_input()) continue;
       const role k = kind(n);
-      const bool whole = (k == role::opaque && !is_windowed(n)) || is_reshape(n);
+      const bool whole = (k == role::opaque && !is_windowed(n)) || k == role::call || is_reshape(n);
       if (!whole && k != role::gather) continue;
       for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
     }
@@ -307,6 +306,9 @@ class scheduler {
         group_.items[n] = place({n, -1}, space, bound);
       } else if (k == role::view || is_reshape(n)) {
         continue;
+      } else if (k == role::element) {
+        group_.items[n] = group_.items[g_.operand(n, 0)];
+        stored_.items[n] = 1;
       } else if (k == role::reduction) {
         const int operand = g_.operand(n, 0), whole = space_.items[operand];
         group_.items[n] = place({n, -1}, whole, first_use(operand, whole));
@@ -362,7 +364,7 @@ class scheduler {
   constexpr void place_outputs() {
     for (std::size_t o = 0; o < g_.outputs.size(); ++o) {
       const int n = g_.outputs[o], origin = behind_reshapes(n);
-      bool taken = group_[std::size_t(origin)] < 0;
+      bool taken = group_[std::size_t(origin)] < 0 || is_behind_barrier(origin);
       for (int other : output_node_) taken = taken || other == origin;
       if (taken) {
         output_node_.push_back(-1);
@@ -504,8 +506,15 @@ class scheduler {
       output_buffers_.push_back(add_buffer(buffer::output, int(o), at(n).type, at(n).dims));
       if (output_node_[o] >= 0) buffer_[std::size_t(output_node_[o])] = output_buffers_.back();
     }
+    std::size_t calls = 0;
     for (int n = 0; n < g_.size(); ++n) {
-      if (is(n, primitive_of<dense_p>.id)) buffer_[std::size_t(n)] = add_buffer(buffer::data, n, at(n).type, at(n).dims);
+      if (kind(n) == role::call) {
+        const extent bytes = calls < scratch_.size() ? scratch_[calls] : 0;
+        buffer_[std::size_t(n)] = add_buffer(buffer::arena, 0, dtype::boolean, {bytes});
+        ++calls;
+      } else if (is(n, primitive_of<dense_p>.id)) buffer_[std::size_t(n)] = add_buffer(buffer::data, n, at(n).type, at(n).dims);
+      else if (is_behind_barrier(n))
+        buffer_[std::size_t(n)] = buffer_[std::size_t(behind_reshapes(g_.operand(g_.operand(n, 0), int(g_.attribute(n, 0)))))];
       else if (stored_[std::size_t(n)] && buffer_[std::size_t(n)] < 0 && group_[std::size_t(n)] >= 0)
         buffer_[std::size_t(n)] = add_buffer(buffer::arena, 0, at(n).type, at(n).dims);
     }
@@ -623,6 +632,7 @@ class scheduler {
       step_.overwrites = is_scatter(at(x.node).op_id);
       for (int k = 0; k < at(x.node).operand_count; ++k)
         out_.step_buffers.push_back(buffer_[std::size_t(behind_reshapes(g_.operand(x.node, k)))]), ++step_.buffer_count;
+      if (kind(x.node) == role::call) add_results(x.node);
       out_.step_buffers.push_back(buffer_[std::size_t(x.node)]), ++step_.buffer_count;
     } else {
       for (extent e : x.space) step_.space.push_back(local_extent(e));
@@ -630,6 +640,19 @@ class scheduler {
       step_.after_rows = position > 0 && runs_after_rows(x);
     }
     out_.steps.push_back(step_);
+  }
+
+  /// The buffers of a call's results; those that nothing reads get one as well.
+  constexpr void add_results(int call_node) {
+    const call_form form(g_, call_node);
+    sequence<int> results;
+    results.assign(form.results.size(), -1);
+    for (int n = call_node + 1; n < g_.size(); ++n)
+      if (kind(n) == role::element && g_.operand(n, 0) == call_node) results[std::size_t(g_.attribute(n, 0))] = buffer_[std::size_t(n)];
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      if (results[k] < 0 && !is(call_node, primitive_of<barrier_p>.id)) results[k] = add_buffer(buffer::arena, 0, form.results[k].type, form.results[k].dims);
+      if (results[k] >= 0) out_.step_buffers.push_back(results[k]), ++step_.buffer_count;
+    }
   }
 
   constexpr void emit_member(const member& m, const shape& space) {

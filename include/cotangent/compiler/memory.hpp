@@ -41,6 +41,10 @@ constexpr bool touches(const schedule& s, int at, int b) {
   return false;
 }
 
+/// What the flag of a donated input says: any output may take its memory, or only output `o`.
+inline constexpr char donated_to_any = 1;
+constexpr char donated_to(std::size_t o) { return o < 100 ? char(2 + o) : 0; }
+
 /// Lets outputs take the memory of donated inputs (flags per input) where no later step reads the input.
 constexpr void donate(schedule& s, const flag_list& donated) {
   for (std::size_t o = 0; o < s.buffers.size(); ++o) {
@@ -50,7 +54,9 @@ constexpr void donate(schedule& s, const flag_list& donated) {
     while (!touches(s, written, int(o))) ++written;
     for (std::size_t i = 0; i < s.buffers.size() && out.reuses < 0; ++i) {
       const buffer& in = s.buffers[i];
-      if (in.where != buffer::input || !donated[std::size_t(in.number)] || in.type != out.type || !(in.dims == out.dims)) continue;
+      if (in.where != buffer::input) continue;
+      const char to = donated[std::size_t(in.number)];
+      if ((to != donated_to_any && (to == 0 || to != donated_to(std::size_t(out.number)))) || in.type != out.type || !(in.dims == out.dims)) continue;
       bool taken = false;
       for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
       // A kernel on the rows of a gemm runs while the gemm still reads.
@@ -115,8 +121,8 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
 }
 
 /// The schedule of `g` with its memory plan.
-constexpr schedule make_schedule(const graph& g, const flag_list& donated, sequence<symbol>* symbols) {
-  scheduler s(g);
+constexpr schedule make_schedule(const graph& g, const flag_list& donated, const sequence<extent>& scratch, sequence<symbol>* symbols) {
+  scheduler s(g, scratch);
   schedule r = s.run();
   if (symbols) *symbols = s.symbols;
   plan_memory(r, donated);
@@ -133,9 +139,9 @@ template <std::size_t Capacity> struct packed_plan {
   packed_words<Capacity> data;
   plan_sizes sizes;
 
-  constexpr packed_plan(const graph& g, const flag_list& donated) {
+  constexpr packed_plan(const graph& g, const flag_list& donated, const sequence<extent>& scratch) {
     sequence<symbol> symbols;
-    const schedule s = make_schedule(g, donated, &symbols);
+    const schedule s = make_schedule(g, donated, scratch, &symbols);
     sizes = {s.steps.count, s.statements.count, s.step_buffers.count, s.slots.count,
              s.buffers.count, symbols.count, g.equalities.count, s.output_buffers.count};
     put(s.arena_bytes), put(s.dynamic_arena);
@@ -227,19 +233,24 @@ template <plan_sizes S> struct plan {
   }
 };
 
+struct no_scratch {
+  constexpr sequence<extent> operator()() const { return {}; }
+};
+
 #ifdef __clang__
-template <auto Make, auto Donated, std::size_t Capacity> inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated());
+template <auto Make, auto Donated, std::size_t Capacity, auto Scratch>
+inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated(), Scratch());
 #endif
 
-/// The plan of the graph that `Make` returns; `Donated` returns a flag per input. Both are evaluated once, or twice if
-/// the plan is very large.
-template <auto Make, auto Donated, std::size_t Capacity = 1 << 16> consteval auto make_plan() {
+/// The plan of the graph that `Make` returns; `Donated` returns a flag per input, `Scratch` the bytes that each call's
+/// bodies need. They are evaluated once, or twice if the plan is very large.
+template <auto Make, auto Donated, std::size_t Capacity = 1 << 16, auto Scratch = no_scratch{}> consteval auto make_plan() {
 #ifdef __clang__  // as in `freeze`
-  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity>;
+  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity, Scratch>;
 #else
-  constexpr packed_plan<Capacity> packed(Make(), Donated());
+  constexpr packed_plan<Capacity> packed(Make(), Donated(), Scratch());
 #endif
-  if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count>();
+  if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count, Scratch>();
   else return plan<packed.sizes>(packed);
 }
 

@@ -62,13 +62,44 @@ enum class role : unsigned char {
   reduction,  // combines elements along axes
   gather,     // reads operand 0 at computed places
   opaque,     // runs by itself on whole buffers
-  call        // has a body: rules decide what it means
+  call,       // has bodies: rules decide what it means
+  element     // one result of an operation with several
 };
+
+/// One flag per node, input or operand. (sequence<bool> is not usable in constant evaluation everywhere.)
+using flag_list = sequence<char>;
 
 /// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
 struct rule_set {
   bool simplify = false, jvp = false, vjp = false, batch = false, linear = false;
 };
+
+/// What reverse mode keeps of an operation with several results between its way forward and its way back.
+struct saved_state {
+  sequence<graph> bodies;
+  sequence<value> values;
+  sequence<int> numbers;
+  flag_list flags;
+};
+
+/// The rules of a primitive with several results. Its node stands for all of them; element_p (graph/results.hpp) takes one.
+/// Each rule appends to `results` the values that stand for the results, in order.
+struct multiple_rules {
+  /// Equal, simpler values; or nothing.
+  void (*simplify)(const call&, sequence<value>& results);
+  /// The results and their tangents; null tangents are zeros.
+  void (*jvp)(const call&, const value* tangents, sequence<value>& results, sequence<value>& result_tangents);
+  /// The results of the way forward, if the operands that `active` names are differentiated.
+  void (*forward)(const call&, const flag_list& active, sequence<value>& results, saved_state& saved);
+  /// The cotangents of all operands from those of the results; null is zero. `c` is the call that went forward.
+  void (*backward)(const call& c, const saved_state& saved, const value* cotangents, sequence<value>& operand_cotangents);
+  /// The results that `used` names, of a call that has no others; null for those.
+  void (*prune)(const call&, const flag_list& used, sequence<value>& results);
+  /// The results with their batch axes, if they have one, at the front, and whether they have.
+  void (*batch)(const call&, const bool* batched, extent size, sequence<value>& results, flag_list& result_batched);
+};
+template <class P> constexpr multiple_rules multiple_rules_of() { return {&P::simplify_all, &P::jvp_all, &P::forward, &P::backward, &P::prune, &P::batch_all}; }
+template <class P> inline constexpr multiple_rules multiple_rules_for = multiple_rules_of<P>();
 
 /// The rules of a primitive. A pass that needs a missing one says so by name.
 struct primitive {
@@ -85,6 +116,7 @@ struct primitive {
   bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
   bool bilinear = false;                                        // linear in each operand, but not in both together
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
+  const multiple_rules* all = nullptr;                                          // of a primitive with several results
 };
 
 constexpr std::uint64_t hash_of(std::string_view s) {
@@ -133,6 +165,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { &P::batch; }) t.batch = &P::batch, t.has.batch = true;
   if constexpr (requires { &P::linear; }) t.linear = &P::linear, t.has.linear = true;
   if constexpr (requires { &P::view; }) t.view = &P::view;
+  if constexpr (requires { &P::batch_all; }) t.all = &multiple_rules_for<P>;
   return t;
 }
 
@@ -160,6 +193,7 @@ struct builder {
   sequence<value> captured;   // values of outer builders, in the order of the inputs that stand for them
   sequence<int> captured_inputs;
   bool simplifying = false;      // ask the primitives' simplify rules
+  bool inlining = true;          // also those of calls, which replace a call by its body
 
   constexpr builder() = default;
   constexpr builder(const builder&) = delete;
@@ -214,7 +248,7 @@ struct builder {
   /// The same for a call on this builder whose result's dtype and extents are known.
   constexpr value emit_inferred(const call& c) {
     if (g.error.length > 0) return dead();
-    if (simplifying && c.op->has.simplify)
+    if (simplifying && c.op->has.simplify && (inlining || c.op->kind != role::call))
       if (value simpler = c.op->simplify(c)) return simpler;
     return {this, append(c)};
   }

@@ -1,12 +1,9 @@
 #pragma once
 /// Reading a graph node by node into a builder: what every pass from graph to graph does.
 
-#include <cotangent/graph/builder.hpp>
+#include <cotangent/graph/results.hpp>
 
 namespace cotangent {
-
-/// One flag per node or input. (sequence<bool> is not usable in constant evaluation everywhere.)
-using flag_list = sequence<char>;
 
 /// Walks `from` and keeps, for each of its nodes, the value that stands for it in the builder.
 struct replay {
@@ -42,15 +39,40 @@ struct replay {
 
   /// Emits node n in the builder, unless it is an input.
   constexpr void copy(int n) {
-    if (from.nodes.items[n].op_id == 0) return;
+    const node& x = from.nodes.items[n];
+    if (x.op_id == 0) return;
+    if (x.op->kind == role::element) {
+      map.items[n] = result(from.operand(n, 0), int(from.attribute(n, 0)));
+      return;
+    }
     const call c = at(n);
+    if (x.op->all) {
+      sequence<value> values;
+      if (to.simplifying && to.inlining) x.op->all->simplify(c, values);
+      if (values.empty()) values = results_of(to.emit_inferred(c));
+      return set_results(n, values);
+    }
     // Where symbols mean the same, so do the extents: nothing is to be inferred again.
     map.items[n] = symbols.count == 0 ? to.emit_inferred(c) : to.emit(c);
+  }
+
+  /// What stands for the results of node n of `from`, an operation with several.
+  constexpr void set_results(int n, const sequence<value>& values) {
+    map.items[n] = values.empty() ? to.dead() : values[0];
+    several.push_back(n);
+    results.push_back(values);
+  }
+  constexpr value result(int n, int k) const {
+    for (std::size_t i = several.count; i-- > 0;)
+      if (several.items[i] == n) return std::size_t(k) < results.items[i].count ? results.items[i].items[k] : to.dead();
+    return to.dead();
   }
 
  private:
   sequence<value> operands;
   sequence<extent> attributes;
+  sequence<int> several;  // nodes with several results
+  sequence<sequence<value>> results;
 };
 
 /// Appends `g` to the builder with these inputs. Extents of the inputs that g relies on are unified.

@@ -6,6 +6,13 @@
 
 namespace cotangent {
 
+/// Whether an extent is known only when the program runs.
+constexpr bool has_symbol(const shape& s) {
+  for (extent e : s)
+    if (is_symbol(e)) return true;
+  return false;
+}
+
 /// A run-time extent: an extent of an input, or arithmetic on other extents.
 struct symbol {
   enum kind : unsigned char { input, sum, difference, product, quotient, greater };

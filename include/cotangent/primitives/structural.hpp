@@ -380,7 +380,7 @@ constexpr value transpose(value x, const shape& permutation) { return emit<trans
 constexpr value slice(value x, const shape& starts, const shape& sizes, const shape& strides) {
   return emit<slice_p>({x}, attribute_list{}.push(starts).push(sizes).push(strides));
 }
-constexpr value reverse(value x, const shape& axes) { return emit<reverse_p>({x}, axes); }
+constexpr value reverse_axes(value x, const shape& axes) { return emit<reverse_p>({x}, axes); }
 constexpr value pad(value x, value padding, const shape& low, const shape& high, const shape& interior) {
   return emit<pad_p>({x, padding}, attribute_list{}.push(low).push(high).push(interior));
 }

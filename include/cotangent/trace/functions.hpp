@@ -354,10 +354,10 @@ struct flip_function {
   shape axes;
   bool all = false;
   constexpr value operator()(value x) const {
-    if (all) return reverse(x, axes_from(0, x.rank()));
+    if (all) return reverse_axes(x, axes_from(0, x.rank()));
     shape a;
     for (extent k : axes) a.push_back(checked_axis(x, "flip", k, x.rank()));
-    return reverse(x, a);
+    return reverse_axes(x, a);
   }
 };
 struct concatenate_function {
@@ -428,7 +428,7 @@ struct slice_function {
       if (!r.index) dropped.push_back(sizes[i]);
     }
     value r = slice(x, starts, sizes, strides);
-    if (flipped.rank) r = reverse(r, flipped);
+    if (flipped.rank) r = reverse_axes(r, flipped);
     return dropped.rank == x.rank() ? r : reshape(r, dropped);
   }
 };

@@ -40,20 +40,34 @@ constexpr graph batch_graph(const graph& g, const sequence<int>& in_axes, const 
       batched[n] = true;
     }
   }
-  bool flags[64] = {};
-  sequence<value> no_operands;
+  constexpr int max_operands = 256;
+  bool flags[max_operands] = {};
+  sequence<flag_list> result_batched;  // of the operations with several results that are batched
+  sequence<int> with_results;
   for (int n = 0; n < g.size() && !b.failed(); ++n) {
     if (g[n].is_input()) continue;
     bool any = false;
-    for (int k = 0; k < g[n].operand_count; ++k) {
-      if (k < 64) flags[k] = batched[std::size_t(g.operand(n, k))];
+    for (int k = 0; k < g[n].operand_count && k < max_operands; ++k) {
+      flags[k] = batched[std::size_t(g.operand(n, k))];
       any = any || flags[k];
     }
-    if (!any) {
+    if (!any || g[n].op->kind == role::element) {
       r.copy(n);
+      if (any)
+        for (std::size_t i = 0; i < with_results.size(); ++i)
+          if (with_results[i] == g.operand(n, 0)) batched[std::size_t(n)] = result_batched[i][std::size_t(g.attribute(n, 0))];
       continue;
     }
-    if (!g[n].op->has.batch || g[n].operand_count > 64) {
+    if (g[n].op->all && g[n].operand_count <= max_operands) {
+      sequence<value> results;
+      flag_list of_results;
+      g[n].op->all->batch(r.at(n), flags, size, results, of_results);
+      r.set_results(n, results);
+      with_results.push_back(n), result_batched.push_back(of_results);
+      batched[std::size_t(n)] = true;
+      continue;
+    }
+    if (!g[n].op->has.batch || g[n].operand_count > max_operands) {
       b.fail(message{} << g[n].op->name << ": has no batching rule");
       break;
     }

@@ -1,30 +1,10 @@
 #pragma once
 /// custom_jvp and custom_vjp: functions that bring their own derivative.
 
+#include <cotangent/transforms/bodies.hpp>
 #include <cotangent/transforms/jacobian.hpp>
 
 namespace cotangent {
-
-/// The bodies of a call, which are attributes 1, 2, ….
-constexpr const graph& body_of(const call& c, int k) { return c.b->g.subgraphs[std::size_t(c.attribute(1 + k))]; }
-
-/// The extents of output `o` of a body, in terms of the operands' extents.
-constexpr shape output_extents(const call& c, const graph& body, int o) {
-  sequence<extent> symbols;
-  const auto translate = [&](extent e) { return is_symbol(e) ? symbols[std::size_t(e - symbol_base)] : e; };
-  for (const symbol& s : body.symbols)
-    symbols.push_back(s.what == symbol::input ? c[int(s.a)].dims()[int(s.b)]
-                                              : c.b->symbols.combine(s.what, translate(s.a), translate(s.b)));
-  shape dims;
-  for (extent e : body[o].dims) dims.push_back(translate(e));
-  return dims;
-}
-
-constexpr sequence<value> operands_of(const call& c) {
-  sequence<value> v;
-  for (int k = 0; k < c.count; ++k) v.push_back(c[k]);
-  return v;
-}
 
 /// The result of a call whose bodies are mapped over the front axis of every operand and result.
 constexpr value batched_call(const call& c, const bool* batched, extent size) {

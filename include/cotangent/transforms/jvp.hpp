@@ -14,7 +14,9 @@ constexpr bool has_tangent(dtype d) { return is_floating(d) || is_complex(d); }
 constexpr graph jvp_graph(const graph& g, const flag_list& active) {
   builder b;
   replay r(g, b);
-  copy_graph(r);
+  const bool in_place = !any_has_several_results(g);  // else such an operation becomes another one
+  if (in_place) copy_graph(r);
+  else copy_inputs(r);
   sequence<value> tangent;
   tangent.assign(g.nodes.size(), value{});
   for (std::size_t i = 0; i < g.inputs.size(); ++i) {
@@ -22,6 +24,8 @@ constexpr graph jvp_graph(const graph& g, const flag_list& active) {
     if (active[i]) tangent[std::size_t(n)] = b.input(g[n].type, g[n].dims);
   }
   sequence<value> operand_tangents;
+  sequence<sequence<value>> result_tangents;  // of the operations with several results that have tangents
+  sequence<int> with_results;
   for (int n = 0; n < g.size() && !b.failed(); ++n) {
     if (g[n].is_input()) continue;
     operand_tangents.clear();
@@ -29,6 +33,19 @@ constexpr graph jvp_graph(const graph& g, const flag_list& active) {
     for (int k = 0; k < g[n].operand_count; ++k) {
       operand_tangents.push_back(tangent[std::size_t(g.operand(n, k))]);
       any = any || operand_tangents.back();
+    }
+    if (any && g[n].op->all) {
+      sequence<value> results, tangents;
+      g[n].op->all->jvp(r.at(n), operand_tangents.data(), results, tangents);
+      r.set_results(n, results);
+      with_results.push_back(n), result_tangents.push_back(tangents);
+      continue;
+    }
+    if (!in_place) r.copy(n);
+    if (g[n].op->kind == role::element) {
+      for (std::size_t i = 0; i < with_results.size(); ++i)
+        if (with_results[i] == g.operand(n, 0)) tangent[std::size_t(n)] = result_tangents[i][std::size_t(g.attribute(n, 0))];
+      continue;
     }
     if (!any || !has_tangent(g[n].type)) continue;
     if (!g[n].op->has.jvp) {

@@ -1,0 +1,459 @@
+#pragma once
+/// The loop with a known number of steps: scan_p and its rules. scan, fori_loop and map become it.
+
+#include <cotangent/transforms/batch.hpp>
+#include <cotangent/transforms/bodies.hpp>
+#include <cotangent/transforms/split.hpp>
+
+namespace cotangent {
+
+/// Which outputs of `g` depend on the inputs that `active` names, through values that have tangents.
+constexpr flag_list dependent_outputs(const graph& g, const flag_list& active) {
+  const flag_list dependent = dependent_nodes(g, active);
+  flag_list r;
+  for (int o : g.outputs) r.push_back(dependent[std::size_t(o)]);
+  return r;
+}
+/// The same for dependence of any kind.
+constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
+  flag_list reached, r;
+  reached.assign(g.nodes.size(), false);
+  for (std::size_t i = 0; i < g.inputs.size(); ++i) reached[std::size_t(g.inputs[i])] = from[i];
+  for (int n = 0; n < g.size(); ++n)
+    for (int k = 0; k < g[n].operand_count; ++k)
+      if (reached[std::size_t(g.operand(n, k))]) reached[std::size_t(n)] = true;
+  for (int o : g.outputs) r.push_back(reached[std::size_t(o)]);
+  return r;
+}
+/// Which inputs the outputs that `wanted` names need.
+constexpr flag_list needed_inputs(const graph& g, const flag_list& wanted) {
+  flag_list needed, r;
+  needed.assign(g.nodes.size(), false);
+  for (std::size_t o = 0; o < g.outputs.size(); ++o)
+    if (wanted[o]) needed[std::size_t(g.outputs[o])] = true;
+  for (int n = g.size(); n-- > 0;)
+    if (needed[std::size_t(n)])
+      for (int k = 0; k < g[n].operand_count; ++k) needed[std::size_t(g.operand(n, k))] = true;
+  for (int i : g.inputs) r.push_back(needed[std::size_t(i)]);
+  return r;
+}
+
+/// The nodes that are inputs and outputs of `g`, to be chosen from.
+constexpr sequence<int> chosen(const sequence<int>& nodes, const flag_list& flags) {
+  sequence<int> r;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (flags[i]) r.push_back(nodes[i]);
+  return r;
+}
+constexpr sequence<int> concat(sequence<int> a, const sequence<int>& b) {
+  for (int i : b) a.push_back(i);
+  return a;
+}
+constexpr sequence<int> part(const sequence<int>& list, std::size_t first, std::size_t count) {
+  sequence<int> r;
+  for (std::size_t i = 0; i < count; ++i) r.push_back(list[first + i]);
+  return r;
+}
+
+/// A scan, taken apart: the body maps ([index], carries, elements of xs, constants) to (carries, elements of ys). All
+/// the index of an iteration, the elements of xs and the elements of ys belong to the same place of the leading axis.
+struct scan_call {
+  graph body;
+  sequence<value> carries, xs, constants;  // carries: at the start
+  extent length = 0;
+  bool reverse = false;  // from the last element to the first
+  bool indexed = false;  // the body's first input is the index, int32
+
+  constexpr std::size_t inputs() const { return std::size_t(indexed) + carries.size() + xs.size() + constants.size(); }
+  constexpr std::size_t ys() const { return body.outputs.size() - carries.size(); }
+  /// The number among the body's inputs of carry, element or constant k.
+  constexpr std::size_t carry(std::size_t k) const { return std::size_t(indexed) + k; }
+  constexpr std::size_t element(std::size_t k) const { return carry(carries.size()) + k; }
+  constexpr std::size_t constant(std::size_t k) const { return element(xs.size()) + k; }
+  /// The body's inputs by operand: carries, xs, constants.
+  constexpr value operand(std::size_t k) const {
+    if (k < carries.size()) return carries[k];
+    k -= carries.size();
+    return k < xs.size() ? xs[k] : constants[k - xs.size()];
+  }
+};
+
+/// Attributes: those of call_form with one body, then the length, the numbers of carries and of xs, reverse, indexed.
+struct scan_p : several_results {
+  static constexpr std::string_view name = "scan";
+
+  static constexpr scan_call read(const call& c) {
+    const call_form form(c);
+    scan_call s;
+    s.body = c.b->g.subgraphs[std::size_t(form.bodies[0])];
+    s.length = form.own[0], s.reverse = form.own[3] != 0, s.indexed = form.own[4] != 0;
+    for (int k = 0; k < c.count; ++k) {
+      sequence<value>& to = k < form.own[1] ? s.carries : k < form.own[1] + form.own[2] ? s.xs : s.constants;
+      to.push_back(c[k]);
+    }
+    return s;
+  }
+
+  /// The results of a scan. The extents of carries and the equalities of the body are checked.
+  static constexpr sequence<value> write(builder& b, const scan_call& s) {
+    if (!s.body.error.empty()) b.fail(s.body.error);
+    if (b.failed()) return {};
+    sequence<extent> symbols;  // of the body, as extents of b
+    const auto translate = [&](extent e) { return is_symbol(e) ? symbols[std::size_t(e - symbol_base)] : e; };
+    for (const symbol& x : s.body.symbols) {
+      if (x.what != symbol::input) symbols.push_back(b.symbols.combine(x.what, translate(x.a), translate(x.b)));
+      else {
+        const std::size_t k = std::size_t(x.a) - std::size_t(s.indexed);
+        const bool is_element = k >= s.carries.size() && k < s.carries.size() + s.xs.size();
+        symbols.push_back(s.operand(k).dims()[int(x.b) + is_element]);
+      }
+    }
+    for (const equality& e : s.body.equalities)
+      if (!b.symbols.unify(translate(e.a), translate(e.b))) b.fail(message{} << "scan: extents " << e.a << " and " << e.b << " in the body differ");
+    call_form form;
+    form.bodies.push_back(b.add_subgraph(s.body));
+    for (std::size_t o = 0; o < s.body.outputs.size(); ++o) {
+      const node& out = s.body[s.body.outputs[o]];
+      call_form::result r{out.type, {}};
+      for (extent e : out.dims) r.dims.push_back(translate(e));
+      if (o >= s.carries.size()) r.dims = insert(r.dims, 0, s.length);
+      else {
+        const shape want = s.carries[o].dims();
+        bool same = want.rank == r.dims.rank && out.type == s.carries[o].type();
+        for (int i = 0; same && i < want.rank; ++i) same = b.symbols.unify(want[i], r.dims[i]);
+        if (!same) b.fail(message{} << "scan: carry " << int(o) << " is " << s.carries[o].type() << want << " before a step and " << out.type << r.dims << " after it");
+        r.dims = want;
+      }
+      form.results.push_back(r);
+    }
+    for (value x : s.xs)
+      if (!b.symbols.unify(x.dims()[0], s.length)) b.fail(message{} << "scan: the length is " << s.length << ", but an argument has " << x.dims()[0] << " elements: " << x.dims());
+    form.own = {s.length, extent(s.carries.size()), extent(s.xs.size()), s.reverse, s.indexed};
+    sequence<value> operands;
+    for (std::size_t k = 0; k < s.carries.size() + s.xs.size() + s.constants.size(); ++k) operands.push_back(s.operand(k));
+    return emit_all<scan_p>(b, form, operands);
+  }
+
+  /// Per input of the body, whether it is active, when the operands that `active` names are: carries that an active
+  /// value flows into are too.
+  static constexpr flag_list active_inputs(const scan_call& s, const flag_list& active, flag_list (*flow)(const graph&, const flag_list&)) {
+    flag_list flags;
+    if (s.indexed) flags.push_back(false);
+    for (char a : active) flags.push_back(a);
+    for (bool changed = true; changed;) {
+      changed = false;
+      const flag_list out = flow(s.body, flags);
+      for (std::size_t k = 0; k < s.carries.size(); ++k)
+        if (out[k] && !flags[s.carry(k)]) flags[s.carry(k)] = changed = true;
+    }
+    return flags;
+  }
+
+  static constexpr void jvp_all(const call& c, const value* t, sequence<value>& results, sequence<value>& tangents) {
+    const scan_call s = read(c);
+    flag_list given;
+    for (int k = 0; k < c.count; ++k) given.push_back(bool(t[k]));
+    const flag_list active = active_inputs(s, given, dependent_outputs), out = dependent_outputs(s.body, active);
+    const graph joint = jvp_graph(s.body, active);
+    scan_call d;
+    d.length = s.length, d.reverse = s.reverse, d.indexed = s.indexed;
+    // The joint graph has the tangents of the active inputs behind all inputs, and those of all outputs behind all outputs.
+    sequence<int> tangent_inputs[3], inputs, outputs;
+    std::size_t next = s.inputs();
+    for (std::size_t k = 0; k < std::size_t(c.count); ++k) {
+      const std::size_t kind = k < s.carries.size() ? 0 : k < s.carries.size() + s.xs.size() ? 1 : 2;
+      if (active[k + std::size_t(s.indexed)]) tangent_inputs[kind].push_back(joint.inputs[next++]);
+    }
+    d.carries = s.carries, d.xs = s.xs, d.constants = s.constants;
+    for (std::size_t k = 0; k < std::size_t(c.count); ++k) {
+      if (!active[k + std::size_t(s.indexed)]) continue;
+      sequence<value>& to = k < s.carries.size() ? d.carries : k < s.carries.size() + s.xs.size() ? d.xs : d.constants;
+      to.push_back(t[k] ? t[k] : zeros_like(c[int(k)]));
+    }
+    inputs = part(joint.inputs, 0, s.carry(s.carries.size()));
+    inputs = concat(inputs, tangent_inputs[0]);
+    inputs = concat(concat(inputs, part(joint.inputs, s.element(0), s.xs.size())), tangent_inputs[1]);
+    inputs = concat(concat(inputs, part(joint.inputs, s.constant(0), s.constants.size())), tangent_inputs[2]);
+    const std::size_t n = s.carries.size(), m = s.body.outputs.size();
+    for (std::size_t o = 0; o < n; ++o) outputs.push_back(joint.outputs[o]);
+    for (std::size_t o = 0; o < n; ++o)
+      if (active[s.carry(o)]) outputs.push_back(joint.outputs[m + o]);
+    for (std::size_t o = n; o < m; ++o) outputs.push_back(joint.outputs[o]);
+    for (std::size_t o = n; o < m; ++o)
+      if (out[o]) outputs.push_back(joint.outputs[m + o]);
+    sequence<int> more;
+    d.body = part_of(joint, inputs, outputs, more);
+    const sequence<value> r = write(*c.b, d);
+    if (c.b->failed()) return;
+    std::size_t at = n;
+    sequence<value> carry_tangents;
+    for (std::size_t o = 0; o < n; ++o) {
+      results.push_back(r[o]);
+      carry_tangents.push_back(active[s.carry(o)] ? r[at++] : value());
+    }
+    for (std::size_t o = n; o < m; ++o) results.push_back(r[at++]);
+    for (value v : carry_tangents) tangents.push_back(v);
+    for (std::size_t o = n; o < m; ++o) tangents.push_back(out[o] ? r[at++] : value());
+  }
+
+  /// Runs with the residuals as further stacked results. Saved: the body of the way back; per body input whether it is
+  /// active; the residuals; the numbers of the body's inputs that the way back takes.
+  static constexpr void forward(const call& c, const flag_list& given, sequence<value>& results, saved_state& saved) {
+    scan_call s = read(c);
+    const flag_list active = active_inputs(s, given, dependent_outputs);
+    const graph joint = simplify(vjp_graph(s.body, active, false), false);
+    sequence<availability> inputs;
+    inputs.assign(joint.inputs.size(), availability::late);
+    for (std::size_t i = 0; i < s.inputs(); ++i)
+      inputs[i] = i >= s.constant(0) ? availability::invariant : i >= s.element(0) || i < s.carry(0) ? availability::there : availability::stored;
+    if (!joint.error.empty()) return c.b->fail(joint.error);
+    const halves h = split(joint, inputs, s.body.outputs.size(), residuals::cheapest);
+    s.body = h.early;
+    const sequence<value> r = write(*c.b, s);
+    if (c.b->failed()) return;
+    const std::size_t own = r.size() - h.kept;
+    for (std::size_t i = 0; i < own; ++i) results.push_back(r[i]);
+    for (std::size_t i = own; i < r.size(); ++i) saved.values.push_back(r[i]);
+    saved.bodies.push_back(h.late);
+    saved.flags = active;
+    saved.numbers = h.more;
+  }
+
+  static constexpr void backward(const call& c, const saved_state& saved, const value* cotangents, sequence<value>& parts) {
+    const scan_call s = read(c);
+    const flag_list& active = saved.flags;
+    const std::size_t n = s.carries.size(), m = s.body.outputs.size();
+    // The way back, with a structural zero for each y without a cotangent. Its inputs: residuals, cotangents, `more`.
+    graph late = saved.bodies[0];
+    sequence<int> inputs = late.inputs;
+    {
+      builder b;
+      replay r(late, b);
+      copy_inputs(r);
+      for (std::size_t o = n; o < m; ++o)
+        if (!cotangents[o]) {
+          const std::size_t i = std::size_t(late.inputs[saved.values.size() + o]);
+          r.map[i] = zeros_like(r.map[i]);
+        }
+      for (int k = 0; k < late.size(); ++k) r.copy(k);
+      for (int o : late.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+      // Cotangents of constants are sums over the steps.
+      std::size_t next = 0;
+      sequence<int> ordered, sums;
+      scan_call back;
+      for (std::size_t i = 0; i < s.inputs(); ++i) {
+        if (!active[i]) continue;
+        const int o = b.g.outputs[next++];
+        if (i < s.constant(0)) {
+          ordered.push_back(o);
+          continue;
+        }
+        const value part{&b, o};
+        const value sum = b.input(part.type(), part.dims());
+        ordered.push_back(add(sum, part).id), sums.push_back(sum.id);
+      }
+      b.g.outputs = ordered;
+      const graph whole = b.finish();
+      // Sort the inputs: [index], carries (cotangents of carries, sums), elements (of xs, residuals, cotangents of ys), constants.
+      const std::size_t residual_count = saved.values.size();
+      sequence<int> carries, elements, constants, index;
+      for (std::size_t k = 0; k < n; ++k)
+        if (active[s.carry(k)]) {
+          carries.push_back(whole.inputs[residual_count + k]);
+          back.carries.push_back(cotangents[k] ? cotangents[k] : zeros_like(s.carries[k]));
+        }
+      for (std::size_t k = 0; k < sums.size(); ++k) carries.push_back(whole.inputs[whole.inputs.size() - sums.size() + k]);
+      for (std::size_t k = 0; k < s.constants.size(); ++k)
+        if (active[s.constant(k)]) back.carries.push_back(zeros_like(s.constants[k]));
+      for (std::size_t k = 0; k < residual_count; ++k) elements.push_back(whole.inputs[k]), back.xs.push_back(saved.values[k]);
+      for (std::size_t o = n; o < m; ++o)
+        if (cotangents[o]) elements.push_back(whole.inputs[residual_count + o]), back.xs.push_back(cotangents[o]);
+      for (std::size_t k = 0; k < saved.numbers.size(); ++k) {
+        const int in = whole.inputs[residual_count + m + k];
+        const std::size_t i = std::size_t(saved.numbers[k]);
+        if (i < s.carry(0)) index.push_back(in);
+        else if (i >= s.constant(0)) constants.push_back(in), back.constants.push_back(s.constants[i - s.constant(0)]);
+        else if (i >= s.element(0)) elements.push_back(in), back.xs.push_back(s.xs[i - s.element(0)]);
+        else constants.push_back(in), back.constants.push_back(s.carries[i - s.carry(0)]);  // for its extents
+      }
+      // The outputs: carries, sums, cotangents of xs.
+      sequence<int> outputs, of_sums, of_xs;
+      next = 0;
+      for (std::size_t i = 0; i < s.inputs(); ++i) {
+        if (!active[i]) continue;
+        const int o = whole.outputs[next++];
+        (i < s.element(0) ? outputs : i < s.constant(0) ? of_xs : of_sums).push_back(o);
+      }
+      back.indexed = !index.empty(), back.reverse = !s.reverse, back.length = s.length;
+      const sequence<int> all_outputs = concat(concat(outputs, of_sums), of_xs);
+      sequence<int> missing, none;  // cotangents that are zero, and taken for their extents
+      static_cast<void>(part_of(whole, concat(concat(concat(index, carries), elements), constants), all_outputs, missing));
+      for (int i : missing) {
+        const std::size_t o = std::size_t(i) - residual_count;
+        if (o < n) constants.push_back(whole.inputs[std::size_t(i)]), back.constants.push_back(s.carries[o]);
+        else {
+          const call_form::result of_y = call_form(c).results[o];
+          elements.push_back(whole.inputs[std::size_t(i)]), back.xs.push_back(constant(*c.b, of_y.type, of_y.dims, 0));
+        }
+      }
+      back.body = part_of(whole, concat(concat(concat(index, carries), elements), constants), all_outputs, none);
+      const sequence<value> r2 = write(*c.b, back);
+      if (c.b->failed()) return;
+      std::size_t at_carry = 0, at_sum = outputs.size(), at_x = at_sum + of_sums.size();
+      for (std::size_t i = std::size_t(s.indexed); i < s.inputs(); ++i)
+        parts.push_back(!active[i] ? value() : i < s.element(0) ? r2[at_carry++] : i < s.constant(0) ? r2[at_x++] : r2[at_sum++]);
+    }
+  }
+
+  static constexpr void batch_all(const call& c, const bool* batched, extent size, sequence<value>& results, flag_list& flags) {
+    scan_call s = read(c);
+    flag_list given;
+    for (int k = 0; k < c.count; ++k) given.push_back(batched[k]);
+    const flag_list active = active_inputs(s, given, reached_outputs), out = reached_outputs(s.body, active);
+    sequence<int> in_axes, out_axes;
+    for (char a : active) in_axes.push_back(a ? 0 : not_mapped);
+    for (char o : out) out_axes.push_back(o ? 0 : not_mapped);
+    for (std::size_t k = 0; k < s.carries.size(); ++k)
+      if (active[s.carry(k)]) s.carries[k] = batched_operand(s.carries[k], batched[k], size), out_axes[k] = 0;
+    for (std::size_t k = 0; k < s.xs.size(); ++k)
+      if (batched[s.carries.size() + k]) s.xs[k] = move_axis(s.xs[k], 0, 1);
+    s.body = batch_graph(s.body, in_axes, out_axes, is_symbol(size) ? dyn : size);
+    const sequence<value> r = write(*c.b, s);
+    for (std::size_t o = 0; o < r.size(); ++o) {
+      const bool mapped = out_axes[o] == 0;
+      results.push_back(mapped && o >= s.carries.size() ? move_axis(r[o], 1, 0) : r[o]);
+      flags.push_back(mapped);
+    }
+  }
+
+  /// No step, one step, carries that do not change, and what does not change inside the body.
+  static constexpr void simplify_all(const call& c, sequence<value>& results) {
+    scan_call s = read(c);
+    builder& b = *c.b;
+    const std::size_t n = s.carries.size();
+    if (s.length == 0) {
+      const call_form form(c);
+      for (value v : s.carries) results.push_back(v);
+      for (std::size_t o = n; o < form.results.size(); ++o) results.push_back(constant(b, form.results[o].type, form.results[o].dims, 0));
+      return;
+    }
+    if (s.length == 1) {
+      sequence<value> inputs;
+      if (s.indexed) inputs.push_back(constant(b, dtype::int32, {}, 0));
+      for (value v : s.carries) inputs.push_back(v);
+      for (value v : s.xs) inputs.push_back(reshape(v, erase(v.dims(), 0)));
+      for (value v : s.constants) inputs.push_back(v);
+      results = inline_graph(b, s.body, inputs);
+      for (std::size_t o = n; o < results.size(); ++o) results[o] = reshape(results[o], insert(results[o].dims(), 0, 1));
+      return;
+    }
+    s.body = simplify(s.body);
+    const graph& g = s.body;
+    flag_list kept_carries;  // those that change
+    for (std::size_t k = 0; k < n; ++k) kept_carries.push_back(g.outputs[k] != g.inputs[s.carry(k)]);
+
+    // What depends on constants alone is computed before the loop; views of it are taken inside.
+    flag_list constant_node;
+    constant_node.assign(g.nodes.size(), true);
+    for (std::size_t i = 0; i < s.constant(0); ++i) constant_node[std::size_t(g.inputs[i])] = i >= s.carry(0) && i < s.element(0) && !kept_carries[i - s.carry(0)];
+    sequence<int> hoisted;
+    const auto hoist = [&](int f) {
+      while (!g[f].is_input() && g[f].op->kind == role::view) f = g.operand(f, 0);
+      if (g[f].is_input() || g[f].op->kind == role::source || g[f].op->kind == role::call || g[f].op_id == primitive_of<dense_p>.id) return;
+      for (int h : hoisted)
+        if (h == f) return;
+      hoisted.push_back(f);
+    };
+    for (int k = 0; k < g.size(); ++k) {
+      for (int i = 0; i < g[k].operand_count; ++i)
+        if (!constant_node[std::size_t(g.operand(k, i))]) constant_node[std::size_t(k)] = false;
+      if (makes_much_of_little(g, k)) constant_node[std::size_t(k)] = false;
+    }
+    for (int k = 0; k < g.size(); ++k)
+      for (int i = 0; i < g[k].operand_count && !constant_node[std::size_t(k)]; ++i)
+        if (constant_node[std::size_t(g.operand(k, i))]) hoist(g.operand(k, i));
+    for (std::size_t o = 0; o < g.outputs.size(); ++o)
+      if (constant_node[std::size_t(g.outputs[o])] && (o >= n || kept_carries[o])) hoist(g.outputs[o]);
+
+    const auto operand_of_input = [&](int i) { return s.operand(std::size_t(i) - std::size_t(s.indexed)); };
+    scan_call t;
+    t.length = s.length, t.reverse = s.reverse;
+    sequence<value> hoisted_values;
+    if (!hoisted.empty()) {
+      sequence<int> more;
+      const graph before = part_of(g, {}, hoisted, more);
+      sequence<value> inputs;
+      for (int i : more) inputs.push_back(operand_of_input(i));
+      hoisted_values = inline_graph(b, before, inputs);
+    }
+    flag_list all;
+    all.assign(g.outputs.size(), true);
+    const flag_list needed = needed_inputs(g, all);
+    sequence<int> inputs, outputs, more;
+    if (s.indexed && needed[0]) inputs.push_back(g.inputs[0]), t.indexed = true;
+    for (std::size_t k = 0; k < n; ++k)
+      if (kept_carries[k]) inputs.push_back(g.inputs[s.carry(k)]), outputs.push_back(g.outputs[k]), t.carries.push_back(s.carries[k]);
+    for (std::size_t o = n; o < g.outputs.size(); ++o) outputs.push_back(g.outputs[o]);
+    for (std::size_t k = 0; k < s.xs.size(); ++k)
+      if (needed[s.element(k)] || !g.symbols.empty()) inputs.push_back(g.inputs[s.element(k)]), t.xs.push_back(s.xs[k]);
+    for (std::size_t k = 0; k < hoisted.size(); ++k) inputs.push_back(hoisted[k]), t.constants.push_back(hoisted_values[k]);
+    t.body = part_of(g, inputs, outputs, more);
+    for (int i : more) t.constants.push_back(operand_of_input(i));
+    const sequence<value> r = write(b, t);
+    if (b.failed()) return;
+    std::size_t at = 0;
+    for (std::size_t o = 0; o < g.outputs.size(); ++o) results.push_back(o < n && !kept_carries[o] ? s.carries[o] : r[at++]);
+  }
+
+  /// Whether n is cheap and larger than what it is computed from: reading it would take longer than computing it.
+  static constexpr bool makes_much_of_little(const graph& g, int n) {
+    if (g[n].is_input() || g[n].op->kind != role::pointwise || g[n].op->flops > 2 || has_symbol(g[n].dims)) return false;
+    extent read = 0;
+    for (int i = 0; i < g[n].operand_count; ++i) {
+      int o = g.operand(n, i);
+      while (!g[o].is_input() && g[o].op->kind == role::view) o = g.operand(o, 0);
+      if (has_symbol(g[o].dims)) return false;
+      if (g[o].is_input() || g[o].op->kind != role::source) read += g[o].dims.size();
+    }
+    return 2 * read < g[n].dims.size();
+  }
+
+  static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {
+    scan_call s = read(c);
+    const std::size_t n = s.carries.size();
+    flag_list wanted = used;
+    for (bool changed = true; changed;) {
+      changed = false;
+      const flag_list needed = needed_inputs(s.body, wanted);
+      for (std::size_t k = 0; k < n; ++k)
+        if (needed[s.carry(k)] && !wanted[k]) wanted[k] = changed = true;
+    }
+    const graph body = prune_results(s.body, wanted);
+    flag_list all;
+    all.assign(body.outputs.size(), true);
+    const flag_list needed = needed_inputs(body, all);
+    scan_call t;
+    t.length = s.length, t.reverse = s.reverse, t.indexed = s.indexed && needed[0];
+    sequence<int> inputs, outputs, more, place;  // per output of the body: its number among `outputs`
+    if (t.indexed) inputs.push_back(body.inputs[0]);
+    for (std::size_t k = 0; k < n; ++k)
+      if (wanted[k]) inputs.push_back(body.inputs[s.carry(k)]), t.carries.push_back(s.carries[k]);
+    for (std::size_t k = 0; k < s.xs.size(); ++k)
+      if (needed[s.element(k)] || !body.symbols.empty()) inputs.push_back(body.inputs[s.element(k)]), t.xs.push_back(s.xs[k]);
+    for (int o : body.outputs) {
+      std::size_t at = t.carries.size();  // equal ys are one
+      while (at < outputs.size() && outputs[at] != o) ++at;
+      if (outputs.size() < t.carries.size()) at = outputs.size();
+      place.push_back(int(at));
+      if (at >= outputs.size()) outputs.push_back(o);
+    }
+    t.body = part_of(body, inputs, outputs, more);
+    for (int i : more) t.constants.push_back(s.operand(std::size_t(i) - std::size_t(s.indexed)));
+    const sequence<value> r = write(*c.b, t);
+    if (c.b->failed()) return;
+    std::size_t at = 0;
+    for (std::size_t o = 0; o < used.size(); ++o) results.push_back(wanted[o] ? r[std::size_t(place[at++])] : value());
+  }
+};
+
+}  // namespace cotangent

@@ -1,0 +1,92 @@
+#pragma once
+/// Operations with several results. Such a node is of role call; its attributes begin with the bodies and the results.
+
+#include <cotangent/graph/builder.hpp>
+
+namespace cotangent {
+
+/// The attributes of a call with several results: the number of bodies and their numbers; the number of results and, per
+/// result, its dtype, rank and extents; then what the primitive adds.
+struct call_form {
+  struct result {
+    dtype type = dtype::float32;
+    shape dims;
+  };
+  sequence<extent> bodies;
+  sequence<result> results;
+  sequence<extent> own;
+
+  constexpr call_form() = default;
+  constexpr explicit call_form(const call& c) { read(c.attributes, c.attribute_count); }
+  constexpr call_form(const graph& g, int n) { read(g.attributes.items + g[n].attributes, g[n].attribute_count); }
+
+  constexpr sequence<extent> attributes() const {
+    sequence<extent> a;
+    a.push_back(extent(bodies.size()));
+    for (extent b : bodies) a.push_back(b);
+    a.push_back(extent(results.size()));
+    for (const result& r : results) {
+      a.push_back(extent(r.type)), a.push_back(r.dims.rank);
+      for (extent e : r.dims) a.push_back(e);
+    }
+    for (extent e : own) a.push_back(e);
+    return a;
+  }
+
+ private:
+  constexpr void read(const extent* a, int count) {
+    const extent* const end = a + count;
+    for (extent n = *a++; n-- > 0;) bodies.push_back(*a++);
+    for (extent n = *a++; n-- > 0;) {
+      result r;
+      r.type = dtype(*a++);
+      for (extent rank = *a++; rank-- > 0;) r.dims.push_back(*a++);
+      results.push_back(r);
+    }
+    while (a != end) own.push_back(*a++);
+  }
+};
+
+/// One result of an operation with several. Attribute: its number.
+struct element_p {
+  static constexpr std::string_view name = "element";
+  static constexpr role kind = role::element;
+  static constexpr void infer(call& c) {
+    const call_form form(c.b->g, c[0].id);
+    const call_form::result& r = form.results[std::size_t(c.attribute(0))];
+    c.type = r.type, c.dims = r.dims;
+  }
+};
+
+constexpr bool has_several_results(const node& x) { return x.op && x.op->all; }
+constexpr bool any_has_several_results(const graph& g) {
+  for (const node& x : g.nodes)
+    if (has_several_results(x)) return true;
+  return false;
+}
+
+/// All results of the node `v`, an operation with several.
+constexpr sequence<value> results_of(value v) {
+  sequence<value> r;
+  if (v.b->failed() || !has_several_results(v.get())) return r;
+  const extent count = extent(call_form(v.b->g, v.id).results.size());
+  for (extent k = 0; k < count; ++k) r.push_back(emit<element_p>({v}, &k, 1));
+  return r;
+}
+
+/// Applies P, whose results are given by `form`.
+template <class P> constexpr sequence<value> emit_all(builder& b, const call_form& form, const sequence<value>& operands) {
+  const sequence<extent> attributes = form.attributes();
+  call c;
+  c.op = &primitive_of<P>, c.operands = operands.data(), c.count = int(operands.size());
+  c.attributes = attributes.data(), c.attribute_count = int(attributes.size());
+  return results_of(b.emit(c));
+}
+
+/// What the primitives with several results share: the node's own dtype and shape mean nothing.
+struct several_results {
+  static constexpr role kind = role::call;
+  static constexpr void infer(call& c) { c.type = dtype::boolean, c.dims = {}; }
+};
+
+}  // namespace cotangent

@@ -1,0 +1,153 @@
+#pragma once
+/// Splitting a graph into what can be computed early and what must wait for later inputs: the two halves of reverse mode.
+
+#include <cotangent/graph/part.hpp>
+#include <cotangent/transforms/simplify.hpp>
+
+namespace cotangent {
+
+/// The identity on a value that a checkpoint's policy lets the backward pass keep.
+struct saveable_p : differentiable<saveable_p> {
+  static constexpr std::string_view name = "saveable";
+  static constexpr double flops = 0;
+  static constexpr value simplify(const call& c) { return c.b->inlining ? c[0] : value(); }
+  static constexpr value derivative(const call&, int, value g) { return g; }
+  static constexpr bool linear(const call&, int) { return true; }
+};
+
+/// What an early input costs the late half.
+enum class availability : char {
+  late,       // not an early input
+  stored,     // it must be kept, like a computed value
+  there,      // the late half has it anyway
+  invariant   // so is everything that is computed from it
+};
+
+/// What the late half keeps of the early one.
+enum class residuals {
+  cheapest,  // what is cheap is computed again, if that does not keep more bytes
+  saveable   // only values that saveable_p marks; all others are computed again
+};
+
+struct halves {
+  graph early;             // the inputs of the whole; its first outputs, then the residuals
+  graph late;              // the residuals, then the late inputs, then the early inputs `more`; the other outputs
+  sequence<int> more;
+  std::size_t kept = 0;    // the number of residuals
+};
+
+/// Chooses residuals: marks the nodes of `g` that are kept.
+class residual_choice {
+ public:
+  constexpr residual_choice(const graph& g, const sequence<availability>& inputs, residuals policy) : g_(g), policy_(policy) {
+    kept.assign(g.nodes.size(), false);
+    known.assign(g.nodes.size(), true);
+    invariant_.assign(g.nodes.size(), true);
+    there_.assign(g.nodes.size(), false);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::size_t n = std::size_t(g.inputs[i]);
+      known[n] = inputs[i] != availability::late;
+      there_[n] = inputs[i] == availability::there || inputs[i] == availability::invariant;
+      invariant_[n] = inputs[i] == availability::invariant;
+    }
+    for (int n = 0; n < g.size(); ++n)
+      for (int k = 0; k < g[n].operand_count; ++k) {
+        const std::size_t o = std::size_t(g.operand(n, k));
+        if (!known[o]) known[std::size_t(n)] = false;
+        if (!invariant_[o]) invariant_[std::size_t(n)] = false;
+      }
+  }
+
+  /// Keeps what the late half needs to use the nodes `wanted`, which are known.
+  constexpr void keep_for(const sequence<int>& wanted) {
+    for (int n : wanted)
+      if (policy_ == residuals::saveable) keep_marked(n);
+      else if (!is_free(n) && !is_cheap(n)) kept[std::size_t(n)] = true;
+    if (policy_ == residuals::saveable) return;
+    for (int n : wanted) {
+      if (is_free(n) || kept[std::size_t(n)]) continue;
+      sequence<int> leaves;
+      bool fits = true;
+      find_leaves(n, leaves, fits);
+      double bytes = 0;
+      for (int l : leaves) bytes += size(l);
+      if (fits && bytes <= size(n))
+        for (int l : leaves) kept[std::size_t(l)] = true;
+      else kept[std::size_t(n)] = true;
+    }
+  }
+
+  flag_list kept, known;
+
+ private:
+  static constexpr std::size_t most_leaves = 8;
+  const graph& g_;
+  residuals policy_;
+  flag_list invariant_, there_;
+
+  constexpr double size(int n) const {
+    double bytes = double(size_of(g_[n].type));
+    for (extent e : g_[n].dims) bytes *= is_symbol(e) ? 1024.0 : double(e);
+    return bytes;
+  }
+  constexpr bool is_free(int n) const { return there_[std::size_t(n)] || (invariant_[std::size_t(n)] && !g_[n].is_input()); }
+  /// Whether it takes less to compute n again than to write and read it.
+  constexpr bool is_cheap(int n) const {
+    if (g_[n].is_input()) return false;
+    const role k = g_[n].op->kind;
+    return k == role::view || (k == role::pointwise && g_[n].op->flops <= 2) || g_[n].op_id == primitive_of<reshape_p>.id;
+  }
+  constexpr void find_leaves(int n, sequence<int>& leaves, bool& fits) const {
+    if (!fits || is_free(n) || kept[std::size_t(n)]) return;
+    for (int l : leaves)
+      if (l == n) return;
+    if (!is_cheap(n)) leaves.push_back(n);
+    else
+      for (int k = 0; k < g_[n].operand_count; ++k) find_leaves(g_.operand(n, k), leaves, fits);
+    if (leaves.size() > most_leaves) fits = false;
+  }
+  constexpr void keep_marked(int n) {
+    flag_list seen;
+    seen.assign(g_.nodes.size(), false);
+    seen[std::size_t(n)] = true;
+    for (int m = n; m >= 0; --m) {
+      if (!seen[std::size_t(m)] || there_[std::size_t(m)]) continue;
+      if (g_[m].is_input() || g_[m].op_id == primitive_of<saveable_p>.id) kept[std::size_t(m)] = true;
+      else
+        for (int k = 0; k < g_[m].operand_count; ++k) seen[std::size_t(g_.operand(m, k))] = true;
+    }
+  }
+};
+
+/// Splits `g`: its first `outputs` outputs do not depend on late inputs; the others are computed by the late half.
+constexpr halves split(const graph& g, const sequence<availability>& inputs, std::size_t outputs, residuals policy) {
+  residual_choice choice(g, inputs, policy);
+  flag_list needed;
+  needed.assign(g.nodes.size(), false);
+  sequence<int> late_outputs, wanted;
+  for (std::size_t o = outputs; o < g.outputs.size(); ++o) late_outputs.push_back(g.outputs[o]), needed[std::size_t(g.outputs[o])] = true;
+  for (int n = g.size(); n-- > 0;)
+    if (needed[std::size_t(n)] && !choice.known[std::size_t(n)])
+      for (int k = 0; k < g[n].operand_count; ++k) needed[std::size_t(g.operand(n, k))] = true;
+  for (int n = 0; n < g.size(); ++n)
+    if (needed[std::size_t(n)] && choice.known[std::size_t(n)]) wanted.push_back(n);
+  choice.keep_for(wanted);
+  halves h;
+  sequence<int> late_inputs;
+  h.early = g;
+  h.early.outputs.clear();
+  for (std::size_t o = 0; o < outputs; ++o) h.early.outputs.push_back(g.outputs[o]);
+  for (int n = 0; n < g.size(); ++n)
+    if (choice.kept[std::size_t(n)]) late_inputs.push_back(n), h.early.outputs.push_back(n);
+  h.kept = late_inputs.size();
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] == availability::late) late_inputs.push_back(g.inputs[i]);
+  h.late = part_of(g, late_inputs, late_outputs, h.more);
+  sequence<int> early_inputs, early_outputs = h.early.outputs, none;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] != availability::late) early_inputs.push_back(g.inputs[i]);
+  h.early = part_of(g, early_inputs, early_outputs, none);
+  return h;
+}
+
+}  // namespace cotangent
