@@ -5,6 +5,8 @@
 
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/control/scan_primitive.hpp>
+#include <cotangent/control/switch_primitive.hpp>
+#include <cotangent/control/while_primitive.hpp>
 
 namespace cotangent {
 
@@ -47,23 +49,79 @@ template <class Body> COTANGENT_INLINE void place_body(typename Body::state& s, 
   }
 }
 
-/// Carries between two places of memory: the result's and, unless the body can write in place, another one.
-template <class Body, int Carries, int FirstInput> struct carry_facts {
-  static constexpr bool in_place(int k) {
-    return Body::plan.buffers[std::size_t(Body::plan.output_buffers[std::size_t(k)])].reuses == FirstInput + k;
-  }
-};
-template <int Carries, int FirstInput> struct donated_carries {
+constexpr extent aligned_bytes(extent bytes) { return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment; }
+
+/// The carries of a loop are the first `Carries` operands and results; in the body they are the inputs from First on and
+/// the first outputs. They go back and forth between the result's memory and, unless the body can write in place, a
+/// second place.
+template <int Carries, int First> struct donated_carries {
   constexpr flag_list operator()() const {
     flag_list flags;
-    for (int i = 0; i < FirstInput; ++i) flags.push_back(0);
+    flags.assign(First, 0);
     for (int k = 0; k < Carries; ++k) flags.push_back(donated_to(std::size_t(k)));
-    for (int i = 0; i < 512; ++i) flags.push_back(0);
+    while (flags.size() < 512) flags.push_back(0);
     return flags;
   }
 };
+template <class Facts, class Body, int Carries, int First> struct carried {
+  static constexpr bool in_place(int k) { return Body::plan.buffers[std::size_t(Body::plan.output_buffers[std::size_t(k)])].reuses == First + k; }
+  /// The bytes of the second places; with run-time extents they are in memory of the thread.
+  static constexpr bool is_static = [] {
+    for (int k = 0; k < Carries; ++k)
+      if (has_symbol(Facts::operand(k).dims)) return false;
+    return true;
+  }();
+  static constexpr extent bytes_beside = [] {
+    extent total = 0;
+    for (int k = 0; k < Carries && is_static; ++k)
+      if (!in_place(k)) total += aligned_bytes(Facts::operand(k).dims.size() * size_of(Facts::operand(k).type));
+    return total;
+  }();
 
-constexpr extent aligned_bytes(extent bytes) { return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment; }
+  std::byte* now[Carries + 1];  // before the next step
+  std::byte *last[Carries + 1], *other[Carries + 1];
+  extent bytes[Carries + 1];
+
+  template <class Access> COTANGENT_INLINE carried(const Access& at, std::byte*& memory) {
+    for (int k = 0; k < Carries; ++k) {
+      bytes[k] = at.bytes(Facts::operand(k).type, Facts::operand(k).dims);
+      now[k] = at.buffer(k), last[k] = other[k] = at.buffer(Facts::operands + k);
+    }
+    if constexpr (is_static) {
+      for (int k = 0; k < Carries; ++k)
+        if (!in_place(k)) other[k] = memory, memory += aligned_bytes(bytes[k]);
+    } else {
+      static thread_local scratch beside;
+      extent total = 0;
+      for (int k = 0; k < Carries; ++k)
+        if (!in_place(k)) total += aligned_bytes(bytes[k]);
+      std::byte* place = beside.get(total);
+      for (int k = 0; k < Carries; ++k)
+        if (!in_place(k)) other[k] = place, place += aligned_bytes(bytes[k]);
+    }
+  }
+  /// Points the body at the carries of one step, which goes to `last` or to the other place.
+  COTANGENT_INLINE void step(typename Body::state& b, bool to_last) {
+    for (int k = 0; k < Carries; ++k) {
+      Body::input(b, First + k) = now[k];
+      Body::output(b, k) = now[k] = to_last ? last[k] : other[k];
+    }
+  }
+  /// Copies the carries that are elsewhere to the result.
+  void finish() {
+    for (int k = 0; k < Carries; ++k)
+      if (now[k] != last[k] && bytes[k] > 0) std::memcpy(last[k], now[k], std::size_t(bytes[k]));
+  }
+};
+
+/// A step that runs bodies: where its buffers are, and how large values are.
+template <class Executable, int Step> struct step_access {
+  static constexpr step x = Executable::plan.steps[Step];
+  const typename Executable::state& s;
+
+  std::byte* buffer(int k) const { return static_cast<std::byte*>(s.buffers[Executable::plan.step_buffers[std::size_t(x.buffers + k)]]); }
+  extent bytes(dtype type, const shape& dims) const { return s.value(dims).size() * size_of(type); }
+};
 
 template <> struct control<scan_p> {
   template <class Executable, int N> struct facts : call_facts<Executable, N> {
@@ -72,60 +130,22 @@ template <> struct control<scan_p> {
     static constexpr int constants = base::operands - carries - xs, ys = base::results - carries;
     static constexpr bool reverse = base::attribute(base::own + 3) != 0, indexed = base::attribute(base::own + 4) != 0;
     using body = executable<typename base::template body_maker<0>, donated_carries<carries, int(indexed)>>;
-    static constexpr bool in_place(int k) { return carry_facts<body, carries, int(indexed)>::in_place(k); }
-    /// The bytes of the second places of carries that need one; with run-time extents they are the thread's.
-    static constexpr bool static_carries = [] {
-      for (int k = 0; k < carries; ++k)
-        if (has_symbol(base::operand(k).dims)) return false;
-      return true;
-    }();
-    static constexpr extent carry_bytes = [] {
-      extent bytes = 0;
-      for (int k = 0; k < carries && static_carries; ++k)
-        if (!in_place(k)) bytes += aligned_bytes(base::operand(k).dims.size() * size_of(base::operand(k).type));
-      return bytes;
-    }();
+    using carry = carried<facts, body, carries, int(indexed)>;
   };
 
   template <class Executable, int N> static constexpr extent scratch() {
     using f = facts<Executable, N>;
-    return f::carry_bytes + static_arena<typename f::body>();
+    return f::carry::bytes_beside + static_arena<typename f::body>();
   }
 
   template <class Executable, int Step> static void run(const typename Executable::state& s) {
-    constexpr step x = Executable::plan.steps[Step];
-    using f = facts<Executable, x.node>;
+    const step_access<Executable, Step> at{s};
+    using f = facts<Executable, step_access<Executable, Step>::x.node>;
     using body = typename f::body;
-    void* const* const where = s.buffers;
-    const auto buffer_of = [&](int k) { return static_cast<std::byte*>(where[Executable::plan.step_buffers[std::size_t(x.buffers + k)]]); };
-    const auto bytes_of = [&](dtype type, const shape& dims) { return s.value(dims).size() * size_of(type); };
     const extent length = s.value(f::attribute(f::own));
-    std::byte* memory = buffer_of(f::operands + f::results);
-
-    // Where carries are before a step and after it, and their bytes.
-    std::byte *from[f::carries + 1], *last[f::carries + 1], *other[f::carries + 1];
-    extent bytes[f::carries + 1];
-    for (int k = 0; k < f::carries; ++k) {
-      bytes[k] = bytes_of(f::operand(k).type, f::operand(k).dims);
-      from[k] = buffer_of(k), last[k] = other[k] = buffer_of(f::operands + k);
-    }
-    if (length == 0) {
-      for (int k = 0; k < f::carries; ++k)
-        if (bytes[k] > 0) std::memcpy(last[k], from[k], std::size_t(bytes[k]));
-      return;
-    }
-    if constexpr (!f::static_carries) {
-      static thread_local cotangent::scratch carries;
-      extent total = 0;
-      for (int k = 0; k < f::carries; ++k)
-        if (!f::in_place(k)) total += aligned_bytes(bytes[k]);
-      std::byte* at = carries.get(total);
-      for (int k = 0; k < f::carries; ++k)
-        if (!f::in_place(k)) other[k] = at, at += aligned_bytes(bytes[k]);
-    } else {
-      for (int k = 0; k < f::carries; ++k)
-        if (!f::in_place(k)) other[k] = memory, memory += aligned_bytes(bytes[k]);
-    }
+    std::byte* memory = at.buffer(f::operands + f::results);
+    typename f::carry carry(at, memory);
+    if (length == 0) return carry.finish();
 
     typename body::state b;
     constexpr int first_carry = int(f::indexed), first_x = first_carry + f::carries, first_constant = first_x + f::xs;
@@ -138,33 +158,27 @@ template <> struct control<scan_p> {
       body::evaluate_symbols(b, shapes);
     }
     place_body<body>(b, memory);
-    for (int k = 0; k < f::constants; ++k) body::input(b, first_constant + k) = buffer_of(f::carries + f::xs + k);
+    for (int k = 0; k < f::constants; ++k) body::input(b, first_constant + k) = at.buffer(f::carries + f::xs + k);
 
     std::byte *x_at[f::xs + 1], *y_at[f::ys + 1];
     extent x_step[f::xs + 1], y_step[f::ys + 1];
     const extent start = f::reverse ? length - 1 : 0;
     for (int k = 0; k < f::xs; ++k) {
       const node& o = f::operand(f::carries + k);
-      x_step[k] = bytes_of(o.type, erase(o.dims, 0));
-      x_at[k] = buffer_of(f::carries + k) + start * x_step[k];
+      x_step[k] = at.bytes(o.type, erase(o.dims, 0));
+      x_at[k] = at.buffer(f::carries + k) + start * x_step[k];
       if (f::reverse) x_step[k] = -x_step[k];
     }
     for (int k = 0; k < f::ys; ++k) {
       const call_form::result r = f::result(f::carries + k);
-      y_step[k] = bytes_of(r.type, erase(r.dims, 0));
-      y_at[k] = buffer_of(f::operands + f::carries + k) + start * y_step[k];
+      y_step[k] = at.bytes(r.type, erase(r.dims, 0));
+      y_at[k] = at.buffer(f::operands + f::carries + k) + start * y_step[k];
       if (f::reverse) y_step[k] = -y_step[k];
     }
     std::int32_t index = std::int32_t(start);
     if constexpr (f::indexed) body::input(b, 0) = &index;
     for (extent i = 0; i < length; ++i) {
-      const bool is_last_place = ((length - 1 - i) & 1) == 0;
-      for (int k = 0; k < f::carries; ++k) {
-        std::byte* const to = is_last_place ? last[k] : other[k];
-        body::input(b, first_carry + k) = from[k];
-        body::output(b, k) = to;
-        from[k] = to;
-      }
+      carry.step(b, ((length - 1 - i) & 1) == 0);
       for (int k = 0; k < f::xs; ++k) body::input(b, first_x + k) = x_at[k], x_at[k] += x_step[k];
       for (int k = 0; k < f::ys; ++k) body::output(b, f::carries + k) = y_at[k], y_at[k] += y_step[k];
       body::run(b);
@@ -173,6 +187,98 @@ template <> struct control<scan_p> {
   }
 };
 
+template <> struct control<while_p> {
+  template <class Executable, int N> struct facts : call_facts<Executable, N> {
+    using base = call_facts<Executable, N>;
+    static constexpr int carries = int(base::attribute(base::own)), tested = int(base::attribute(base::own + 1));
+    static constexpr int condition_constants = int(base::attribute(base::own + 2)), body_constants = base::operands - carries - condition_constants;
+    using condition = executable<typename base::template body_maker<0>, donated_carries<0, 0>>;
+    using body = executable<typename base::template body_maker<1>, donated_carries<carries, 0>>;
+    using carry = carried<facts, body, carries, 0>;
+  };
+
+  template <class Executable, int N> static constexpr extent scratch() {
+    using f = facts<Executable, N>;
+    return f::carry::bytes_beside + static_arena<typename f::condition>() + static_arena<typename f::body>();
+  }
+
+  template <class Executable, int Step> static void run(const typename Executable::state& s) {
+    const step_access<Executable, Step> at{s};
+    using f = facts<Executable, step_access<Executable, Step>::x.node>;
+    using condition = typename f::condition;
+    using body = typename f::body;
+    std::byte* memory = at.buffer(f::operands + f::results);
+    typename f::carry carry(at, memory);
+    typename condition::state test;
+    typename body::state b;
+    const auto shape_of = [&](int k) { return s.value(f::operand(k).dims); };
+    if constexpr (condition::has_symbols) {
+      shape shapes[condition::input_count > 0 ? condition::input_count : 1];
+      for (int k = 0; k < condition::input_count; ++k) shapes[k] = shape_of(k < f::tested ? k : f::carries + k - f::tested);
+      condition::evaluate_symbols(test, shapes);
+    }
+    if constexpr (body::has_symbols) {
+      shape shapes[body::input_count > 0 ? body::input_count : 1];
+      for (int k = 0; k < body::input_count; ++k) shapes[k] = shape_of(k < f::carries ? k : f::condition_constants + k);
+      body::evaluate_symbols(b, shapes);
+    }
+    place_body<condition>(test, memory);
+    place_body<body>(b, memory + static_arena<condition>());
+    for (int k = 0; k < f::condition_constants; ++k) condition::input(test, f::tested + k) = at.buffer(f::carries + k);
+    for (int k = 0; k < f::body_constants; ++k) body::input(b, f::carries + k) = at.buffer(f::carries + f::condition_constants + k);
+    bool goes_on = false;
+    condition::output(test, 0) = &goes_on;
+    for (bool to_last = true;; to_last = !to_last) {
+      for (int k = 0; k < f::tested; ++k) condition::input(test, k) = carry.now[k];
+      condition::run(test);
+      if (!goes_on) return carry.finish();
+      carry.step(b, to_last);
+      body::run(b);
+    }
+  }
+};
+
+template <> struct control<switch_p> {
+  template <class Executable, int N> struct facts : call_facts<Executable, N> {
+    using base = call_facts<Executable, N>;
+    template <int K> using branch = executable<typename base::template body_maker<K>, donated_carries<0, 0>>;
+  };
+
+  template <class Executable, int N> static constexpr extent scratch() {
+    using f = facts<Executable, N>;
+    return []<std::size_t... K>(std::index_sequence<K...>) {
+      const extent bytes[] = {static_arena<typename f::template branch<int(K)>>()...};
+      extent most = 0;
+      for (extent b : bytes) most = b > most ? b : most;
+      return most;
+    }(std::make_index_sequence<std::size_t(f::bodies)>{});
+  }
+
+  template <class Executable, int Step, int K> static void run_branch(const typename Executable::state& s) {
+    const step_access<Executable, Step> at{s};
+    using f = facts<Executable, step_access<Executable, Step>::x.node>;
+    using branch = typename f::template branch<K>;
+    typename branch::state b;
+    if constexpr (branch::has_symbols) {
+      shape shapes[branch::input_count > 0 ? branch::input_count : 1];
+      for (int k = 0; k < branch::input_count; ++k) shapes[k] = s.value(f::operand(1 + k).dims);
+      branch::evaluate_symbols(b, shapes);
+    }
+    place_body<branch>(b, at.buffer(f::operands + f::results));
+    for (int k = 0; k < branch::input_count; ++k) branch::input(b, k) = at.buffer(1 + k);
+    for (int o = 0; o < branch::output_count; ++o) branch::output(b, o) = at.buffer(f::operands + o);
+    branch::run(b);
+  }
+
+  template <class Executable, int Step> static void run(const typename Executable::state& s) {
+    const step_access<Executable, Step> at{s};
+    const std::int32_t index = *reinterpret_cast<const std::int32_t*>(at.buffer(0));
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      const int done[] = {0, (index == std::int32_t(K) ? run_branch<Executable, Step, int(K)>(s) : void(), 0)...};
+      (void)done;
+    }(std::make_index_sequence<std::size_t(facts<Executable, step_access<Executable, Step>::x.node>::bodies)>{});
+  }
+};
 template <> struct control<barrier_p> {
   template <class Executable, int N> static constexpr extent scratch() { return 0; }
   template <class Executable, int Step> static void run(const typename Executable::state&) {}

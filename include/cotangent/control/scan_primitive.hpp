@@ -1,59 +1,9 @@
 #pragma once
 /// The loop with a known number of steps: scan_p and its rules. scan, fori_loop and map become it.
 
-#include <cotangent/transforms/batch.hpp>
-#include <cotangent/transforms/bodies.hpp>
-#include <cotangent/transforms/split.hpp>
+#include <cotangent/control/loop.hpp>
 
 namespace cotangent {
-
-/// Which outputs of `g` depend on the inputs that `active` names, through values that have tangents.
-constexpr flag_list dependent_outputs(const graph& g, const flag_list& active) {
-  const flag_list dependent = dependent_nodes(g, active);
-  flag_list r;
-  for (int o : g.outputs) r.push_back(dependent[std::size_t(o)]);
-  return r;
-}
-/// The same for dependence of any kind.
-constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
-  flag_list reached, r;
-  reached.assign(g.nodes.size(), false);
-  for (std::size_t i = 0; i < g.inputs.size(); ++i) reached[std::size_t(g.inputs[i])] = from[i];
-  for (int n = 0; n < g.size(); ++n)
-    for (int k = 0; k < g[n].operand_count; ++k)
-      if (reached[std::size_t(g.operand(n, k))]) reached[std::size_t(n)] = true;
-  for (int o : g.outputs) r.push_back(reached[std::size_t(o)]);
-  return r;
-}
-/// Which inputs the outputs that `wanted` names need.
-constexpr flag_list needed_inputs(const graph& g, const flag_list& wanted) {
-  flag_list needed, r;
-  needed.assign(g.nodes.size(), false);
-  for (std::size_t o = 0; o < g.outputs.size(); ++o)
-    if (wanted[o]) needed[std::size_t(g.outputs[o])] = true;
-  for (int n = g.size(); n-- > 0;)
-    if (needed[std::size_t(n)])
-      for (int k = 0; k < g[n].operand_count; ++k) needed[std::size_t(g.operand(n, k))] = true;
-  for (int i : g.inputs) r.push_back(needed[std::size_t(i)]);
-  return r;
-}
-
-/// The nodes that are inputs and outputs of `g`, to be chosen from.
-constexpr sequence<int> chosen(const sequence<int>& nodes, const flag_list& flags) {
-  sequence<int> r;
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (flags[i]) r.push_back(nodes[i]);
-  return r;
-}
-constexpr sequence<int> concat(sequence<int> a, const sequence<int>& b) {
-  for (int i : b) a.push_back(i);
-  return a;
-}
-constexpr sequence<int> part(const sequence<int>& list, std::size_t first, std::size_t count) {
-  sequence<int> r;
-  for (std::size_t i = 0; i < count; ++i) r.push_back(list[first + i]);
-  return r;
-}
 
 /// A scan, taken apart: the body maps ([index], carries, elements of xs, constants) to (carries, elements of ys). All
 /// the index of an iteration, the elements of xs and the elements of ys belong to the same place of the leading axis.
@@ -98,33 +48,18 @@ struct scan_p : several_results {
   static constexpr sequence<value> write(builder& b, const scan_call& s) {
     if (!s.body.error.empty()) b.fail(s.body.error);
     if (b.failed()) return {};
-    sequence<extent> symbols;  // of the body, as extents of b
-    const auto translate = [&](extent e) { return is_symbol(e) ? symbols[std::size_t(e - symbol_base)] : e; };
-    for (const symbol& x : s.body.symbols) {
-      if (x.what != symbol::input) symbols.push_back(b.symbols.combine(x.what, translate(x.a), translate(x.b)));
-      else {
-        const std::size_t k = std::size_t(x.a) - std::size_t(s.indexed);
-        const bool is_element = k >= s.carries.size() && k < s.carries.size() + s.xs.size();
-        symbols.push_back(s.operand(k).dims()[int(x.b) + is_element]);
-      }
-    }
-    for (const equality& e : s.body.equalities)
-      if (!b.symbols.unify(translate(e.a), translate(e.b))) b.fail(message{} << "scan: extents " << e.a << " and " << e.b << " in the body differ");
+    sequence<shape> inputs;
+    if (s.indexed) inputs.push_back({});
+    for (value v : s.carries) inputs.push_back(v.dims());
+    for (value v : s.xs) inputs.push_back(erase(v.dims(), 0));
+    for (value v : s.constants) inputs.push_back(v.dims());
+    const sequence<shape> outputs = body_shapes(b, s.body, inputs);
     call_form form;
     form.bodies.push_back(b.add_subgraph(s.body));
-    for (std::size_t o = 0; o < s.body.outputs.size(); ++o) {
-      const node& out = s.body[s.body.outputs[o]];
-      call_form::result r{out.type, {}};
-      for (extent e : out.dims) r.dims.push_back(translate(e));
-      if (o >= s.carries.size()) r.dims = insert(r.dims, 0, s.length);
-      else {
-        const shape want = s.carries[o].dims();
-        bool same = want.rank == r.dims.rank && out.type == s.carries[o].type();
-        for (int i = 0; same && i < want.rank; ++i) same = b.symbols.unify(want[i], r.dims[i]);
-        if (!same) b.fail(message{} << "scan: carry " << int(o) << " is " << s.carries[o].type() << want << " before a step and " << out.type << r.dims << " after it");
-        r.dims = want;
-      }
-      form.results.push_back(r);
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const dtype type = s.body[s.body.outputs[o]].type;
+      if (o < s.carries.size()) check_carry(b, "scan", o, s.carries[o], type, outputs[o]);
+      form.results.push_back({type, o < s.carries.size() ? s.carries[o].dims() : insert(outputs[o], 0, s.length)});
     }
     for (value x : s.xs)
       if (!b.symbols.unify(x.dims()[0], s.length)) b.fail(message{} << "scan: the length is " << s.length << ", but an argument has " << x.dims()[0] << " elements: " << x.dims());
@@ -140,12 +75,7 @@ struct scan_p : several_results {
     flag_list flags;
     if (s.indexed) flags.push_back(false);
     for (char a : active) flags.push_back(a);
-    for (bool changed = true; changed;) {
-      changed = false;
-      const flag_list out = flow(s.body, flags);
-      for (std::size_t k = 0; k < s.carries.size(); ++k)
-        if (out[k] && !flags[s.carry(k)]) flags[s.carry(k)] = changed = true;
-    }
+    spread_over_carries(s.body, s.carry(0), s.carries.size(), flags, flow);
     return flags;
   }
 
@@ -352,40 +282,13 @@ struct scan_p : several_results {
     flag_list kept_carries;  // those that change
     for (std::size_t k = 0; k < n; ++k) kept_carries.push_back(g.outputs[k] != g.inputs[s.carry(k)]);
 
-    // What depends on constants alone is computed before the loop; views of it are taken inside.
-    flag_list constant_node;
-    constant_node.assign(g.nodes.size(), true);
-    for (std::size_t i = 0; i < s.constant(0); ++i) constant_node[std::size_t(g.inputs[i])] = i >= s.carry(0) && i < s.element(0) && !kept_carries[i - s.carry(0)];
-    sequence<int> hoisted;
-    const auto hoist = [&](int f) {
-      while (!g[f].is_input() && g[f].op->kind == role::view) f = g.operand(f, 0);
-      if (g[f].is_input() || g[f].op->kind == role::source || g[f].op->kind == role::call || g[f].op_id == primitive_of<dense_p>.id) return;
-      for (int h : hoisted)
-        if (h == f) return;
-      hoisted.push_back(f);
-    };
-    for (int k = 0; k < g.size(); ++k) {
-      for (int i = 0; i < g[k].operand_count; ++i)
-        if (!constant_node[std::size_t(g.operand(k, i))]) constant_node[std::size_t(k)] = false;
-      if (makes_much_of_little(g, k)) constant_node[std::size_t(k)] = false;
-    }
-    for (int k = 0; k < g.size(); ++k)
-      for (int i = 0; i < g[k].operand_count && !constant_node[std::size_t(k)]; ++i)
-        if (constant_node[std::size_t(g.operand(k, i))]) hoist(g.operand(k, i));
-    for (std::size_t o = 0; o < g.outputs.size(); ++o)
-      if (constant_node[std::size_t(g.outputs[o])] && (o >= n || kept_carries[o])) hoist(g.outputs[o]);
-
+    flag_list constant_inputs;
+    for (std::size_t i = 0; i < s.inputs(); ++i) constant_inputs.push_back(i >= s.constant(0) || (i >= s.carry(0) && i < s.element(0) && !kept_carries[i - s.carry(0)]));
+    const sequence<int> hoisted = loop_constants(g, constant_inputs, kept_carries);
     const auto operand_of_input = [&](int i) { return s.operand(std::size_t(i) - std::size_t(s.indexed)); };
     scan_call t;
     t.length = s.length, t.reverse = s.reverse;
-    sequence<value> hoisted_values;
-    if (!hoisted.empty()) {
-      sequence<int> more;
-      const graph before = part_of(g, {}, hoisted, more);
-      sequence<value> inputs;
-      for (int i : more) inputs.push_back(operand_of_input(i));
-      hoisted_values = inline_graph(b, before, inputs);
-    }
+    const sequence<value> hoisted_values = computed_before(b, g, hoisted, operand_of_input);
     flag_list all;
     all.assign(g.outputs.size(), true);
     const flag_list needed = needed_inputs(g, all);
@@ -403,19 +306,6 @@ struct scan_p : several_results {
     if (b.failed()) return;
     std::size_t at = 0;
     for (std::size_t o = 0; o < g.outputs.size(); ++o) results.push_back(o < n && !kept_carries[o] ? s.carries[o] : r[at++]);
-  }
-
-  /// Whether n is cheap and larger than what it is computed from: reading it would take longer than computing it.
-  static constexpr bool makes_much_of_little(const graph& g, int n) {
-    if (g[n].is_input() || g[n].op->kind != role::pointwise || g[n].op->flops > 2 || has_symbol(g[n].dims)) return false;
-    extent read = 0;
-    for (int i = 0; i < g[n].operand_count; ++i) {
-      int o = g.operand(n, i);
-      while (!g[o].is_input() && g[o].op->kind == role::view) o = g.operand(o, 0);
-      if (has_symbol(g[o].dims)) return false;
-      if (g[o].is_input() || g[o].op->kind != role::source) read += g[o].dims.size();
-    }
-    return 2 * read < g[n].dims.size();
   }
 
   static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {

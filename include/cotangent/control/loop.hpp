@@ -1,0 +1,169 @@
+#pragma once
+/// What the rules of loops share: how values flow through a body, and what does not change inside it.
+
+#include <cotangent/transforms/batch.hpp>
+#include <cotangent/transforms/bodies.hpp>
+#include <cotangent/transforms/split.hpp>
+
+namespace cotangent {
+
+/// Which outputs of `g` depend on the inputs that `active` names, through values that have tangents.
+constexpr flag_list dependent_outputs(const graph& g, const flag_list& active) {
+  const flag_list dependent = dependent_nodes(g, active);
+  flag_list r;
+  for (int o : g.outputs) r.push_back(dependent[std::size_t(o)]);
+  return r;
+}
+/// The same for dependence of any kind.
+constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
+  flag_list reached, r;
+  reached.assign(g.nodes.size(), false);
+  for (std::size_t i = 0; i < g.inputs.size(); ++i) reached[std::size_t(g.inputs[i])] = from[i];
+  for (int n = 0; n < g.size(); ++n)
+    for (int k = 0; k < g[n].operand_count; ++k)
+      if (reached[std::size_t(g.operand(n, k))]) reached[std::size_t(n)] = true;
+  for (int o : g.outputs) r.push_back(reached[std::size_t(o)]);
+  return r;
+}
+/// Which inputs the outputs that `wanted` names need.
+constexpr flag_list needed_inputs(const graph& g, const flag_list& wanted) {
+  flag_list needed, r;
+  needed.assign(g.nodes.size(), false);
+  for (std::size_t o = 0; o < g.outputs.size(); ++o)
+    if (wanted[o]) needed[std::size_t(g.outputs[o])] = true;
+  for (int n = g.size(); n-- > 0;)
+    if (needed[std::size_t(n)])
+      for (int k = 0; k < g[n].operand_count; ++k) needed[std::size_t(g.operand(n, k))] = true;
+  for (int i : g.inputs) r.push_back(needed[std::size_t(i)]);
+  return r;
+}
+
+/// The nodes that are inputs and outputs of `g`, to be chosen from.
+constexpr sequence<int> chosen(const sequence<int>& nodes, const flag_list& flags) {
+  sequence<int> r;
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (flags[i]) r.push_back(nodes[i]);
+  return r;
+}
+constexpr sequence<int> concat(sequence<int> a, const sequence<int>& b) {
+  for (int i : b) a.push_back(i);
+  return a;
+}
+constexpr sequence<int> part(const sequence<int>& list, std::size_t first, std::size_t count) {
+  sequence<int> r;
+  for (std::size_t i = 0; i < count; ++i) r.push_back(list[first + i]);
+  return r;
+}
+
+/// Whether n is cheap and larger than what it is computed from: reading it would take longer than computing it.
+constexpr bool makes_much_of_little(const graph& g, int n) {
+  if (g[n].is_input() || g[n].op->kind != role::pointwise || g[n].op->flops > 2 || has_symbol(g[n].dims)) return false;
+  extent read = 0;
+  for (int i = 0; i < g[n].operand_count; ++i) {
+    int o = g.operand(n, i);
+    while (!g[o].is_input() && g[o].op->kind == role::view) o = g.operand(o, 0);
+    if (has_symbol(g[o].dims)) return false;
+    if (g[o].is_input() || g[o].op->kind != role::source) read += g[o].dims.size();
+  }
+  return 2 * read < g[n].dims.size();
+}
+
+/// The nodes of a body that depend on constant inputs alone, and that the rest of it uses: they can be computed before
+/// the loop. Views of them are taken inside, and what is cheap to compute from little is computed again. Outputs that are
+/// not in `wanted` do not count.
+constexpr sequence<int> loop_constants(const graph& g, const flag_list& constant_inputs, const flag_list& wanted) {
+  flag_list constant;
+  constant.assign(g.nodes.size(), true);
+  for (std::size_t i = 0; i < g.inputs.size(); ++i) constant[std::size_t(g.inputs[i])] = constant_inputs[i];
+  for (int n = 0; n < g.size(); ++n) {
+    for (int k = 0; k < g[n].operand_count; ++k)
+      if (!constant[std::size_t(g.operand(n, k))]) constant[std::size_t(n)] = false;
+    if (makes_much_of_little(g, n)) constant[std::size_t(n)] = false;
+  }
+  sequence<int> hoisted;
+  const auto use = [&](int n) {
+    if (!constant[std::size_t(n)]) return;
+    while (!g[n].is_input() && g[n].op->kind == role::view) n = g.operand(n, 0);
+    if (g[n].is_input() || g[n].op->kind == role::source || g[n].op_id == primitive_of<dense_p>.id) return;
+    for (int h : hoisted)
+      if (h == n) return;
+    hoisted.push_back(n);
+  };
+  for (int n = 0; n < g.size(); ++n)
+    for (int k = 0; k < g[n].operand_count && !constant[std::size_t(n)]; ++k) use(g.operand(n, k));
+  for (std::size_t o = 0; o < g.outputs.size(); ++o)
+    if (o >= wanted.size() || wanted[o]) use(g.outputs[o]);
+  return hoisted;
+}
+
+/// The values of `nodes` of the body `g`; operand_of(i) is the operand that its input i stands for.
+template <class Operand> constexpr sequence<value> computed_before(builder& b, const graph& g, const sequence<int>& nodes, const Operand& operand_of) {
+  if (nodes.empty()) return {};
+  sequence<int> more;
+  const graph before = part_of(g, {}, nodes, more);
+  sequence<value> inputs;
+  for (int i : more) inputs.push_back(operand_of(i));
+  return inline_graph(b, before, inputs);
+}
+
+constexpr sequence<value> concat(sequence<value> a, const sequence<value>& b) {
+  for (value v : b) a.push_back(v);
+  return a;
+}
+
+constexpr sequence<shape> shapes_of(const sequence<value>& v) {
+  sequence<shape> r;
+  for (value x : v) r.push_back(x.dims());
+  return r;
+}
+
+/// Marks the carries that an active value flows into, step after step. The body's inputs are `before` others, the
+/// carries, and more; its outputs begin with the carries.
+constexpr void spread_over_carries(const graph& body, std::size_t before, std::size_t carries, flag_list& active, flag_list (*flow)(const graph&, const flag_list&)) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    const flag_list out = flow(body, active);
+    for (std::size_t k = 0; k < carries; ++k)
+      if (out[k] && !active[before + k]) active[before + k] = changed = true;
+  }
+}
+
+/// The shapes of a body's outputs for inputs of these shapes. What the body demands of run-time extents, `b` does then.
+constexpr sequence<shape> body_shapes(builder& b, const graph& body, const sequence<shape>& inputs) {
+  sequence<extent> symbols;
+  const auto translate = [&](extent e) { return is_symbol(e) ? symbols[std::size_t(e - symbol_base)] : e; };
+  for (const symbol& s : body.symbols)
+    symbols.push_back(s.what == symbol::input ? inputs[std::size_t(s.a)][int(s.b)] : b.symbols.combine(s.what, translate(s.a), translate(s.b)));
+  for (const equality& e : body.equalities)
+    if (!b.symbols.unify(translate(e.a), translate(e.b))) b.fail(message{} << "loop: extents " << translate(e.a) << " and " << translate(e.b) << " in the body differ");
+  sequence<shape> r;
+  for (int o : body.outputs) {
+    shape dims;
+    for (extent e : body[o].dims) dims.push_back(translate(e));
+    r.push_back(dims);
+  }
+  return r;
+}
+
+/// Checks that a carry has one type before a step and after it.
+constexpr void check_carry(builder& b, std::string_view who, std::size_t k, value before, dtype type, const shape& after) {
+  const shape want = before.dims();
+  bool same = want.rank == after.rank && type == before.type();
+  for (int i = 0; same && i < want.rank; ++i) same = b.symbols.unify(want[i], after[i]);
+  if (!same) b.fail(message{} << who << ": the carry must keep its type: array " << int(k) << " of it is " << before.type() << want << " before a step and " << type << after << " after it");
+}
+
+/// New inputs of `b` like the `count` inputs of `g` from `from` on; run-time extents are symbols of their own.
+constexpr sequence<value> inputs_like(builder& b, const graph& g, std::size_t count, std::size_t from = 0) {
+  sequence<value> r;
+  for (std::size_t i = from; i < from + count; ++i) {
+    const node& x = g[g.inputs[i]];
+    shape dims = x.dims;
+    for (int k = 0; k < dims.rank; ++k)
+      if (is_symbol(dims[k])) dims[k] = b.input_extent(k);
+    r.push_back(b.input(x.type, dims));
+  }
+  return r;
+}
+
+}  // namespace cotangent
