@@ -61,13 +61,8 @@ template <bool Boolean, class... F> struct chosen_function : transform_base<chos
     std::size_t first = n;
     for (std::size_t k = 0; k < count; ++k) {
       builder branch;
-      sequence<value> in, given;
-      for (value v : s.operands) {
-        shape dims = v.dims();
-        for (int i = 0; i < dims.rank; ++i)
-          if (is_symbol(dims[i])) dims[i] = branch.input_extent(i);
-        in.push_back(branch.input(v.type(), dims));
-      }
+      const sequence<value> in = inputs_like(branch, s.operands);
+      sequence<value> given;
       const graph& g = branches[k].body;
       for (std::size_t i = 0; i < g.inputs.size(); ++i) given.push_back(in[i < n ? i : first + i - n]);
       first += g.inputs.size() - n;

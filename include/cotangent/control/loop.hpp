@@ -49,8 +49,8 @@ constexpr sequence<int> concat(sequence<int> a, const sequence<int>& b) {
   for (int i : b) a.push_back(i);
   return a;
 }
-constexpr sequence<int> part(const sequence<int>& list, std::size_t first, std::size_t count) {
-  sequence<int> r;
+template <class T> constexpr sequence<T> part(const sequence<T>& list, std::size_t first, std::size_t count) {
+  sequence<T> r;
   for (std::size_t i = 0; i < count; ++i) r.push_back(list[first + i]);
   return r;
 }
@@ -153,16 +153,21 @@ constexpr void check_carry(builder& b, std::string_view who, std::size_t k, valu
   if (!same) b.fail(message{} << who << ": the carry must keep its type: array " << int(k) << " of it is " << before.type() << want << " before a step and " << type << after << " after it");
 }
 
-/// New inputs of `b` like the `count` inputs of `g` from `from` on; run-time extents are symbols of their own.
+/// A new input of `b` of this type; run-time extents are symbols of their own.
+constexpr value input_like(builder& b, dtype type, shape dims) {
+  for (int k = 0; k < dims.rank; ++k)
+    if (is_symbol(dims[k])) dims[k] = b.input_extent(k);
+  return b.input(type, dims);
+}
+/// The same for `count` inputs of `g` from `from` on, and for values of another builder.
 constexpr sequence<value> inputs_like(builder& b, const graph& g, std::size_t count, std::size_t from = 0) {
   sequence<value> r;
-  for (std::size_t i = from; i < from + count; ++i) {
-    const node& x = g[g.inputs[i]];
-    shape dims = x.dims;
-    for (int k = 0; k < dims.rank; ++k)
-      if (is_symbol(dims[k])) dims[k] = b.input_extent(k);
-    r.push_back(b.input(x.type, dims));
-  }
+  for (std::size_t i = from; i < from + count; ++i) r.push_back(input_like(b, g[g.inputs[i]].type, g[g.inputs[i]].dims));
+  return r;
+}
+constexpr sequence<value> inputs_like(builder& b, const sequence<value>& values) {
+  sequence<value> r;
+  for (value v : values) r.push_back(input_like(b, v.type(), v.dims()));
   return r;
 }
 

@@ -41,118 +41,137 @@ struct leading_axes {
   static constexpr int out(int) { return 0; }
 };
 
-/// K steps of a scan as one: the elements of xs and ys are K of the whole's, and what is left over runs after or before.
-constexpr sequence<value> write_unrolled(builder& b, const scan_call& s, extent k) {
-  if (k <= 1 || b.failed() || !s.body.error.empty()) return scan_p::write(b, s);
+/// `count` rows of x along its leading axis.
+constexpr value rows_of(value x, extent from, extent count) {
+  shape start = filled(x.rank(), 0), size = x.dims();
+  start[0] = from, size[0] = count;
+  return slice(x, start, size, filled(x.rank(), 1));
+}
+
+/// The body of an indexed scan that starts to count at its last constant.
+constexpr graph counting_from_last_constant(const graph& g) {
+  builder b;
+  replay r(g, b);
+  copy_inputs(r);
+  const value first = b.input(dtype::int32, {});
+  const std::size_t index = std::size_t(g.inputs[0]);
+  r.map[index] = r.map[index] + first;
+  for (int n = 0; n < g.size(); ++n) r.copy(n);
+  for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+  return b.finish();
+}
+
+/// A scan in turns of k steps, and what is left over after them (in reverse: before). make_turn(b, steps) gives the
+/// results of a scan of k steps in the body of the turns; write_rest(b, steps) those of what is left over.
+template <class MakeTurn, class WriteRest>
+constexpr sequence<value> write_in_turns(builder& b, const scan_call& s, extent k, const MakeTurn& make_turn, const WriteRest& write_rest) {
+  if (b.failed() || !s.body.error.empty()) return scan_p::write(b, s);
   const std::size_t n = s.carries.size();
   const extent turns = b.symbols.combine(symbol::quotient, s.length, k), whole = b.symbols.combine(symbol::product, turns, k);
-  const extent left = b.symbols.combine(symbol::difference, s.length, whole);
-  const auto part = [&](value x, extent from, extent count) {
-    shape start = filled(x.rank(), 0), size = x.dims();
-    start[0] = from, size[0] = count;
-    return slice(x, start, size, filled(x.rank(), 1));
-  };
   scan_call turn = s, rest = s;
-  turn.length = turns, rest.length = left;
+  turn.length = turns, rest.length = b.symbols.combine(symbol::difference, s.length, whole);
   for (value& x : turn.xs) {
     shape dims = insert(x.dims(), 0, turns);
     dims[1] = k;
-    x = reshape(part(x, 0, whole), dims);
+    x = reshape(rows_of(x, 0, whole), dims);
   }
-  for (value& x : rest.xs) x = part(x, whole, left);
-  if (s.indexed) {  // the rest counts from `whole` on
-    builder body;
-    replay r(s.body, body);
-    copy_inputs(r);
-    const value first = body.input(dtype::int32, {});
-    const std::size_t index = std::size_t(s.body.inputs[0]);
-    r.map[index] = r.map[index] + first;
-    for (int i = 0; i < s.body.size(); ++i) r.copy(i);
-    for (int o : s.body.outputs) body.g.outputs.push_back(r.map[std::size_t(o)].id);
-    rest.body = body.finish();
-    rest.constants.push_back(is_symbol(whole) ? emit<extent_p>({turn.xs[0]}, {0}, dtype::int32) * double(k) : constant(b, dtype::int32, {}, double(whole)));
+  for (value& x : rest.xs) x = rows_of(x, whole, rest.length);
+  if (s.indexed) {
+    rest.body = counting_from_last_constant(s.body);
+    rest.constants.push_back(is_symbol(whole) ? extent_value(b, dtype::int32, whole) : constant(b, dtype::int32, {}, double(whole)));
   }
   {
     builder body;
-    sequence<value> inputs, outputs;
     value index;
     if (s.indexed) index = body.input(dtype::int32, {});
-    for (std::size_t i = 0; i < n + s.xs.size() + s.constants.size(); ++i) {
-      const node& in = s.body[s.body.inputs[i + std::size_t(s.indexed)]];
-      shape dims = in.dims;
-      const bool is_element = i >= n && i < n + s.xs.size();
-      if (is_element) dims = insert(dims, 0, k);
-      for (int axis = 0; axis < dims.rank; ++axis)
+    scan_call steps;
+    steps.body = s.body, steps.length = k, steps.reverse = s.reverse, steps.indexed = s.indexed;
+    const sequence<value> in = inputs_like(body, s.body, n, std::size_t(s.indexed));
+    steps.carries = in;
+    for (std::size_t i = 0; i < s.xs.size(); ++i) {
+      const node& x = s.body[s.body.inputs[s.element(i)]];
+      shape dims = insert(x.dims, 0, k);
+      for (int axis = 1; axis < dims.rank; ++axis)
         if (is_symbol(dims[axis])) dims[axis] = body.input_extent(axis);
-      inputs.push_back(body.input(in.type, dims));
+      steps.xs.push_back(body.input(x.type, dims));
     }
-    sequence<sequence<value>> ys;
-    sequence<value> state = inputs;
-    for (extent j = 0; j < k; ++j) {
-      const extent at = s.reverse ? k - 1 - j : j;
-      sequence<value> given;
-      if (s.indexed) given.push_back(index * double(k) + double(at));
-      for (std::size_t i = 0; i < state.size(); ++i) {
-        const bool is_element = i >= n && i < n + s.xs.size();
-        given.push_back(is_element ? reshape(part(inputs[i], at, 1), erase(inputs[i].dims(), 0)) : state[i]);
-      }
-      const sequence<value> r = inline_graph(body, s.body, given);
-      for (std::size_t i = 0; i < n; ++i) state[i] = r[i];
-      ys.push_back(r);
+    steps.constants = inputs_like(body, s.body, s.constants.size(), s.constant(0));
+    if (s.indexed) {
+      steps.body = counting_from_last_constant(s.body);
+      steps.constants.push_back(index * double(k));
     }
-    for (std::size_t i = 0; i < n; ++i) body.g.outputs.push_back(state[i].id);
-    for (std::size_t o = n; o < s.body.outputs.size() && !body.failed(); ++o) {
-      sequence<value> rows;
-      for (extent at = 0; at < k; ++at) {
-        const value y = ys[std::size_t(s.reverse ? k - 1 - at : at)][o];
-        rows.push_back(reshape(y, insert(y.dims(), 0, 1)));
-      }
-      body.g.outputs.push_back(concatenate(rows, 0).id);
-    }
+    for (value v : make_turn(body, steps)) body.g.outputs.push_back(v.id);
     turn.body = body.finish();
   }
-  sequence<value> first, second;
+  sequence<value> in_turns, left;
   const auto run_turns = [&] {
-    first = scan_p::write(b, turn);
+    in_turns = scan_p::write(b, turn);
     if (!s.reverse)
-      for (std::size_t i = 0; i < n && !b.failed(); ++i) rest.carries[i] = first[i];
+      for (std::size_t i = 0; i < n && !b.failed(); ++i) rest.carries[i] = in_turns[i];
   };
   const auto run_rest = [&] {
-    second = scan_p::write(b, rest);
+    left = write_rest(b, rest);
     if (s.reverse)
-      for (std::size_t i = 0; i < n && !b.failed(); ++i) turn.carries[i] = second[i];
+      for (std::size_t i = 0; i < n && !b.failed(); ++i) turn.carries[i] = left[i];
   };
   if (s.reverse) run_rest(), run_turns();
   else run_turns(), run_rest();
   sequence<value> results;
   if (b.failed()) return results;
-  for (std::size_t i = 0; i < n; ++i) results.push_back(s.reverse ? first[i] : second[i]);
-  for (std::size_t o = n; o < first.size(); ++o) {
-    shape dims = erase(first[o].dims(), 0);
+  for (std::size_t i = 0; i < n; ++i) results.push_back(s.reverse ? in_turns[i] : left[i]);
+  for (std::size_t o = n; o < in_turns.size(); ++o) {
+    shape dims = erase(in_turns[o].dims(), 0);
     dims[0] = whole;
-    results.push_back(concatenate({reshape(first[o], dims), second[o]}, 0));
+    results.push_back(concatenate({reshape(in_turns[o], dims), left[o]}, 0));
   }
   return results;
 }
 
+/// The results of a scan of a known length, step by step.
+constexpr sequence<value> write_steps(builder& b, const scan_call& s) {
+  const std::size_t n = s.carries.size();
+  sequence<value> state = s.carries, results;
+  sequence<sequence<value>> ys;
+  for (extent j = 0; j < s.length; ++j) {
+    const extent at = s.reverse ? s.length - 1 - j : j;
+    sequence<value> in;
+    if (s.indexed) in.push_back(constant(b, dtype::int32, {}, double(at)));
+    for (value v : state) in.push_back(v);
+    for (value x : s.xs) in.push_back(reshape(rows_of(x, at, 1), erase(x.dims(), 0)));
+    ys.push_back(inline_graph(b, s.body, concat(in, s.constants)));
+    for (std::size_t i = 0; i < n; ++i) state[i] = ys.back()[i];
+  }
+  results = state;
+  for (std::size_t o = n; o < s.body.outputs.size() && !b.failed(); ++o) {
+    sequence<value> rows;
+    for (extent at = 0; at < s.length; ++at) {
+      const value y = ys[std::size_t(s.reverse ? s.length - 1 - at : at)][o];
+      rows.push_back(reshape(y, insert(y.dims(), 0, 1)));
+    }
+    results.push_back(concatenate(rows, 0));
+  }
+  return results;
+}
+
+/// K steps of a scan in each turn of the loop.
+constexpr sequence<value> write_unrolled(builder& b, const scan_call& s, extent k) {
+  if (k <= 1) return scan_p::write(b, s);
+  return write_in_turns(b, s, k, write_steps, scan_p::write);
+}
+
 /// The graph of a loop whose operands are the leaves of Operands... (carries, then xs) and what the body captured. The
-/// body maps ([index], carries, elements of xs, captured) to (carries, elements of ys).
-template <class... Operands> constexpr closure loop_graph(closure body, std::size_t carries, bool indexed, extent length, bool is_reverse, int unrolled) {
+/// body maps ([index], carries, elements of xs, captured) to (carries, elements of ys). write(b, scan) gives its results.
+template <class... Operands, class Write> constexpr closure loop_graph(closure body, std::size_t carries, bool indexed, extent length, bool is_reverse, const Write& write) {
   builder b;
   (static_cast<void>(input_tree<Operands>(b)), ...);
   scan_call s;
   s.length = length, s.reverse = is_reverse, s.indexed = indexed;
   for (std::size_t i = 0; i < b.g.inputs.size(); ++i) (i < carries ? s.carries : s.xs).push_back({&b, b.g.inputs[i]});
   const std::size_t own = b.g.inputs.size() + std::size_t(indexed);
-  for (std::size_t i = own; i < body.body.inputs.size(); ++i) {
-    shape dims = body.body[body.body.inputs[i]].dims;
-    for (int k = 0; k < dims.rank; ++k)
-      if (is_symbol(dims[k])) dims[k] = b.input_extent(k);
-    s.constants.push_back(b.input(body.body[body.body.inputs[i]].type, dims));
-  }
+  s.constants = inputs_like(b, body.body, body.body.inputs.size() - own, own);
   if (length == dyn) s.length = s.xs[0].dims()[0];
   s.body = std::move(body.body);
-  for (value v : write_unrolled(b, s, unrolled)) b.g.outputs.push_back(v.id);
+  for (value v : write(b, s)) b.g.outputs.push_back(v.id);
   return {b.finish(), body.captured};
 }
 
@@ -244,10 +263,13 @@ template <class F, class Options> struct scanned : transform_base<scanned<F, Opt
   template <class Carry, class Xs> using result = typename std::conditional_t<fits<Carry, Xs>, types_for<Carry, Xs>, no_types>::type;
 
   template <class Carry, class Xs> constexpr closure transformed(nesting level) const {
+    return transformed_with<Carry, Xs>(level, [](builder& b, const scan_call& s) { return write_unrolled(b, s, Options::unroll); });
+  }
+  template <class Carry, class Xs, class Write> constexpr closure transformed_with(nesting level, const Write& write) const {
     if constexpr (!fits<Carry, Xs>) return {failed_graph<result<Carry, Xs>, Carry, Xs>(why_wrong<Carry, Xs>{}()), {}};
     else
       return loop_graph<Carry, Xs>(trace_for_transform<Carry, typename body_types<Carry, Xs>::element>(f, level), std::size_t(leaf_count<Carry>), false,
-                                   steps<Xs>(), Options::reverse, Options::unroll);
+                                   steps<Xs>(), Options::reverse, write);
   }
 };
 
@@ -308,7 +330,7 @@ template <class F, extent Low, extent High> struct counted : transform_base<coun
       for (int o : body.body.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
       body.body = b.finish();
     }
-    return loop_graph<Carry>(std::move(body), std::size_t(leaf_count<Carry>), true, High > Low ? High - Low : 0, false, 1);
+    return loop_graph<Carry>(std::move(body), std::size_t(leaf_count<Carry>), true, High > Low ? High - Low : 0, false, scan_p::write);
   }
 };
 

@@ -152,14 +152,8 @@ struct switch_p : several_results {
     for (std::size_t k = 0; k < s.branches.size(); ++k) {
       const graph& late = saved.bodies[k];
       builder b;
-      sequence<value> in, given;
-      for (value v : back.operands) {
-        shape dims = v.dims();
-        for (int i = 0; i < dims.rank; ++i)
-          if (is_symbol(dims[i])) dims[i] = b.input_extent(i);
-        in.push_back(b.input(v.type(), dims));
-      }
-      sequence<value> operands;
+      const sequence<value> in = inputs_like(b, back.operands);
+      sequence<value> given, operands;
       for (std::size_t i = first_operand; i < in.size(); ++i) operands.push_back(in[i]);
       for (int count = saved.numbers[at++]; count-- > 0;) given.push_back(in[std::size_t(saved.numbers[at++])]);
       std::size_t next = saved.values.size();

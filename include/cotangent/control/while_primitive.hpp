@@ -33,7 +33,7 @@ struct while_p : several_results {
     for (const graph* g : {&w.condition, &w.body})
       if (!g->error.empty()) b.fail(g->error);
     if (b.failed()) return {};
-    static_cast<void>(body_shapes(b, w.condition, shapes_of(concat(first(w.carries, w.tested), w.condition_constants))));
+    static_cast<void>(body_shapes(b, w.condition, shapes_of(concat(part(w.carries, 0, w.tested), w.condition_constants))));
     const sequence<shape> after = body_shapes(b, w.body, shapes_of(concat(w.carries, w.body_constants)));
     for (std::size_t k = 0; k < w.carries.size(); ++k) check_carry(b, "while_loop", k, w.carries[k], w.body[w.body.outputs[k]].type, after[k]);
     call_form form;
@@ -114,7 +114,7 @@ struct while_p : several_results {
       // The body: its own carries where the condition held before the step.
       const sequence<value> state = inputs_like(held, body, n), tested_constants = inputs_like(held, condition, conditions, w.tested),
                             constants = inputs_like(held, body, w.body_constants.size(), n);
-      const sequence<value> holds = inline_graph(held, condition, concat(first(state, w.tested), tested_constants));
+      const sequence<value> holds = inline_graph(held, condition, concat(part(state, 0, w.tested), tested_constants));
       const sequence<value> next = inline_graph(held, body, concat(state, constants));
       for (std::size_t k = 0; k < n && !held.failed(); ++k) {
         const value p_here = broadcast_in_dim(holds[0], next[k].dims(), {0});
@@ -175,13 +175,6 @@ struct while_p : several_results {
     if (c.b->failed()) return;
     std::size_t at = 0;
     for (std::size_t k = 0; k < n; ++k) results.push_back(wanted[k] ? r[at++] : value());
-  }
-
- private:
-  static constexpr sequence<value> first(const sequence<value>& v, std::size_t n) {
-    sequence<value> r;
-    for (std::size_t i = 0; i < n; ++i) r.push_back(v[i]);
-    return r;
   }
 };
 
