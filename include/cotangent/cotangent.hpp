@@ -2,6 +2,7 @@
 /// cotangent: differentiable, batched, fused array programs, made by the C++ compiler. Includes everything.
 
 #include <cotangent/compiler/report.hpp>
+#include <cotangent/control/control.hpp>
 #include <cotangent/core/print.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/transforms/custom.hpp>
