@@ -191,7 +191,20 @@ inline void check_simplified(const graph& g, const tensors& inputs) {
   const graph s = ct::simplify(g);
   INFO("simplify " << s.error.view());
   REQUIRE(s.error.empty());
-  CHECK(difference(reference::evaluate(s, inputs, false), reference::evaluate(g, inputs, false), 1e-12) == "");
+  const tensors want = reference::evaluate(g, inputs, false);
+  CHECK(difference(reference::evaluate(s, inputs, false), want, 1e-12) == "");
+  if (!ct::any_has_several_results(s)) return;
+  INFO("prune_results");
+  CHECK(difference(reference::evaluate(ct::prune_results(s), inputs, false), want, 1e-12) == "");
+  for (std::size_t o = 0; o < want.size() && want.size() > 1; ++o) {
+    flag_list wanted;
+    wanted.assign(want.size(), false);
+    wanted[o] = true;
+    const graph alone = ct::prune_results(s, wanted);
+    INFO("result " << o << " alone: " << alone.error.view());
+    REQUIRE(alone.error.empty());
+    CHECK(difference(reference::evaluate(alone, inputs, false), {want[o]}, 1e-12) == "");
+  }
 }
 
 enum class orders { none, first, second };  // how often the function can be differentiated

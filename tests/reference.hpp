@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <cotangent/control/control.hpp>
 #include <cotangent/transforms/simplify.hpp>
 #include <cotangent/transforms/vmap.hpp>
 
@@ -118,6 +119,8 @@ inline const std::map<std::string, unary, std::less<>>& unaries() {
       {"trigamma", trigamma},
       {"is_finite", [](double x) { return double(std::isfinite(x)); }},
       {"stop_gradient", [](double x) { return x; }},
+      {"name", [](double x) { return x; }},
+      {"saveable", [](double x) { return x; }},
   };
   return table;
 }
@@ -159,6 +162,7 @@ struct interpreter {
   bool rounded = true;
   std::vector<extent> symbols;
   std::vector<tensor> at;
+  std::map<int, std::vector<tensor>> several;  // the results of operations that have several
 
   extent value(extent e) const { return ct::is_symbol(e) ? symbols[std::size_t(e - ct::symbol_base)] : e; }
   shape value(const shape& s) const {
@@ -185,8 +189,10 @@ struct interpreter {
       if (!(value(g[g.inputs[i]].dims) == inputs[i].dims)) throw std::runtime_error("an input has another shape than the graph");
       at[std::size_t(g.inputs[i])] = inputs[i];
     }
-    for (int n = 0; n < g.size(); ++n)
-      if (!g[n].is_input()) evaluate(n);
+    for (int n = 0; n < g.size(); ++n) {
+      if (ct::has_several_results(g[n])) several[n] = call(n, std::string(g[n].op->name));
+      else if (!g[n].is_input()) evaluate(n);
+    }
     std::vector<tensor> outputs;
     for (int o : g.outputs) outputs.push_back(at[std::size_t(o)]);
     return outputs;
@@ -339,6 +345,9 @@ struct interpreter {
       });
     } else if (name == "extent") {
       r.x[0] = double(in(0).dims[int(attribute(0))]);
+    } else if (name == "element") {
+      r = several.at(g.operand(n, 0)).at(std::size_t(attribute(0)));
+      if (r.type != x.type || !(r.dims == value(x.dims))) throw std::runtime_error("a result has another dtype or shape than its operation says");
     } else if (name == "roll") {
       const int axis = int(attribute(0));
       const extent by = extent(in(1).x[0]) * (attribute(1) != 0 ? -1 : 1);
@@ -361,6 +370,55 @@ struct interpreter {
       throw std::runtime_error("the reference does not know the primitive " + name);
     }
     for (double& v : r.x) v = cast(x.type, v);
+  }
+
+  /// Operations with several results, whose bodies are graphs.
+  std::vector<tensor> call(int n, const std::string& name) const {
+    const ct::call_form form(g, n);
+    std::vector<tensor> in;
+    for (int k = 0; k < g[n].operand_count; ++k) in.push_back(at[std::size_t(g.operand(n, k))]);
+    const auto body = [&](std::size_t k, const std::vector<tensor>& inputs) { return interpreter{g.subgraphs[std::size_t(form.bodies[k])], rounded, {}, {}, {}}.run(inputs); };
+    const auto list = [&](extent first, extent count) { return std::vector<tensor>(in.begin() + first, in.begin() + first + count); };
+    const auto append = [](std::vector<tensor> a, const std::vector<tensor>& b) {
+      a.insert(a.end(), b.begin(), b.end());
+      return a;
+    };
+    if (name == "scan") {
+      const extent length = value(form.own[0]), carries = form.own[1], xs = form.own[2];
+      std::vector<tensor> carry = list(0, carries), ys;
+      for (std::size_t k = std::size_t(carries); k < form.results.size(); ++k) ys.emplace_back(form.results[k].type, value(form.results[k].dims));
+      const auto row = [](const tensor& t) { return std::ptrdiff_t(ct::erase(t.dims, 0).size()); };
+      for (extent step = 0; step < length; ++step) {
+        const extent i = form.own[3] != 0 ? length - 1 - step : step;
+        std::vector<tensor> inputs;
+        if (form.own[4] != 0) inputs.emplace_back(dtype::int32, shape{}, double(i));
+        inputs = append(inputs, carry);
+        for (const tensor& t : list(carries, xs)) {
+          if (t.dims[0] != length) throw std::runtime_error("scan: another length than that of an operand");
+          inputs.emplace_back(t.type, ct::erase(t.dims, 0));
+          std::copy_n(t.x.begin() + i * row(t), row(t), inputs.back().x.begin());
+        }
+        const std::vector<tensor> out = body(0, append(inputs, list(carries + xs, extent(in.size()) - carries - xs)));
+        carry.assign(out.begin(), out.begin() + carries);
+        for (std::size_t k = 0; k < ys.size(); ++k) std::copy_n(out[std::size_t(carries) + k].x.begin(), row(ys[k]), ys[k].x.begin() + i * row(ys[k]));
+      }
+      return append(carry, ys);
+    }
+    if (name == "while") {
+      const extent carries = form.own[0], tested = form.own[1], constants = form.own[2];
+      std::vector<tensor> carry = list(0, carries);
+      const auto holds = [&] { return body(0, append({carry.begin(), carry.begin() + tested}, list(carries, constants)))[0].x[0] != 0; };
+      while (holds()) carry = body(1, append(carry, list(carries + constants, extent(in.size()) - carries - constants)));
+      return carry;
+    }
+    if (name == "switch") {
+      const double k = in[0].x[0];
+      if (k < 0 || k >= double(form.bodies.size())) throw std::runtime_error("switch: there is no such branch");
+      return body(std::size_t(k), list(1, extent(in.size()) - 1));
+    }
+    if (name == "checkpoint") return body(0, in);
+    if (name == "barrier") return list(0, extent(form.results.size()));
+    throw std::runtime_error("the reference does not know the primitive " + name);
   }
 
   shape address(int n, const shape& i, int first, int operands) const {
@@ -398,7 +456,7 @@ struct interpreter {
 
 /// The outputs of `g` on these inputs.
 inline std::vector<tensor> evaluate(const ct::graph& g, const std::vector<tensor>& inputs, bool rounded = true) {
-  return interpreter{g, rounded, {}, {}}.run(inputs);
+  return interpreter{g, rounded, {}, {}, {}}.run(inputs);
 }
 
 }  // namespace reference

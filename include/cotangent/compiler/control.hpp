@@ -132,6 +132,12 @@ template <> struct control<scan_p> {
     using body = executable<typename base::template body_maker<0>, donated_carries<carries, int(indexed)>>;
     using carry = carried<facts, body, carries, int(indexed)>;
   };
+  /// visit(what it is, how often it runs or 0, type_is<the body>) of each body.
+  template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
+    using f = facts<Executable, N>;
+    constexpr extent length = f::attribute(f::own);
+    visit("body", is_symbol(length) ? 0 : length, type_is<typename f::body>{});
+  }
 
   template <class Executable, int N> static constexpr extent scratch() {
     using f = facts<Executable, N>;
@@ -196,6 +202,10 @@ template <> struct control<while_p> {
     using body = executable<typename base::template body_maker<1>, donated_carries<carries, 0>>;
     using carry = carried<facts, body, carries, 0>;
   };
+  template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
+    visit("condition", extent(0), type_is<typename facts<Executable, N>::condition>{});
+    visit("body", extent(0), type_is<typename facts<Executable, N>::body>{});
+  }
 
   template <class Executable, int N> static constexpr extent scratch() {
     using f = facts<Executable, N>;
@@ -243,6 +253,12 @@ template <> struct control<switch_p> {
     using base = call_facts<Executable, N>;
     template <int K> using branch = executable<typename base::template body_maker<K>, donated_carries<0, 0>>;
   };
+  template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
+    using f = facts<Executable, N>;
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      (visit("branch", extent(1), type_is<typename f::template branch<int(K)>>{}), ...);
+    }(std::make_index_sequence<std::size_t(f::bodies)>{});
+  }
 
   template <class Executable, int N> static constexpr extent scratch() {
     using f = facts<Executable, N>;
@@ -279,7 +295,9 @@ template <> struct control<switch_p> {
     }(std::make_index_sequence<std::size_t(facts<Executable, step_access<Executable, Step>::x.node>::bodies)>{});
   }
 };
+/// Nothing runs: what a barrier returns lies where its operands are.
 template <> struct control<barrier_p> {
+  template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit&) {}
   template <class Executable, int N> static constexpr extent scratch() { return 0; }
   template <class Executable, int Step> static void run(const typename Executable::state&) {}
 };

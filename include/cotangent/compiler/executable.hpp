@@ -47,6 +47,7 @@ constexpr bool runs_bodies(const node& x) { return x.op && x.op->kind == role::c
 /// How a primitive with bodies runs. A specialization has
 ///   scratch<Executable, N>()         the bytes that node N of the executable's graph needs for its bodies, if they are known
 ///   run<Executable, Step>(state)     runs a step of the plan
+///   visit_bodies<Executable, N>(v)   for reports
 template <class P> struct control;
 
 /// `Make` returns the canonical graph; `Donated` a flag per input (compiler/memory.hpp).

@@ -8,7 +8,8 @@ namespace cotangent {
 
 /// Constants of a program. flops counts each arithmetic operation of the kernels as 1 and library functions by a
 /// nominal cost; bytes_accessed is what steps read from and write to buffers; peak_bytes is the arena plus outputs
-/// that do not take a donated argument's memory. Run-time extents count as 1 in flops and bytes.
+/// that do not take a donated argument's memory. Bodies of loops count once per turn, of while loops once, of branches
+/// all. Run-time extents count as 1.
 struct program_cost {
   double flops = 0;
   extent bytes_accessed = 0;
@@ -22,12 +23,29 @@ constexpr extent points_of(const shape& s) {
   return n;
 }
 
+/// visit(what, times, type_is<body>) of the bodies of step I of a program.
+template <class Program, int I, class Visit> constexpr void visit_bodies_of_step(const Visit& visit) {
+  constexpr int n = Program::plan.steps[I].node;
+  if constexpr (n >= 0)
+    if constexpr (runs_bodies(Program::graph.nodes[n]))
+      control<primitive_with_id<Program::graph.nodes[n].op_id>>::template visit_bodies<Program, n>(visit);
+}
+template <class Program, class Visit> constexpr void visit_bodies_of_steps(const Visit& visit) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (visit_bodies_of_step<Program, int(I)>([&](const char* what, extent times, auto body) { visit(int(I), what, times, body); }), ...);
+  }(std::make_index_sequence<std::size_t(Program::steps)>{});
+}
+
 template <class Program> constexpr program_cost cost_of() {
   constexpr auto& plan = Program::plan;
   constexpr auto& graph = Program::graph;
   program_cost c;
   c.kernels = int(plan.steps.size());
   for (const step& s : plan.steps) {
+    if (s.node >= 0 && runs_bodies(graph.nodes[std::size_t(s.node)])) {
+      --c.kernels;
+      continue;
+    }
     for (int k = 0; k < s.buffer_count; ++k) {
       const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + k)])];
       c.bytes_accessed += points_of(b.dims) * size_of(b.type);
@@ -47,6 +65,11 @@ template <class Program> constexpr program_cost cost_of() {
       c.flops += double(points_of(n.dims)) * n.op->flops;
     }
   }
+  visit_bodies_of_steps<Program>([&]<class Body>(int, const char*, extent times, type_is<Body>) {
+    constexpr program_cost body = cost_of<Body>();
+    const extent turns = times > 0 ? times : 1;
+    c.flops += double(turns) * body.flops, c.bytes_accessed += turns * body.bytes_accessed, c.kernels += body.kernels;
+  });
   c.peak_bytes = plan.arena_bytes;
   for (const buffer& b : plan.buffers)
     if (b.where == buffer::output && b.reuses < 0) c.peak_bytes += points_of(b.dims) * size_of(b.type);
@@ -59,7 +82,8 @@ inline std::string shape_text(const shape& s) {
   return r + "]";
 }
 
-template <class Program> std::string kernels_text() {
+/// `prefix` stands before each line.
+template <class Program> std::string steps_text(const std::string& prefix) {
   constexpr auto& plan = Program::plan;
   const graph g = thaw(Program::graph);
   const auto name = [&](const buffer& b) {
@@ -70,11 +94,16 @@ template <class Program> std::string kernels_text() {
       default: return "arena+" + std::to_string(b.offset);
     }
   };
+  std::string bodies[Program::steps + 1];
+  visit_bodies_of_steps<Program>([&]<class Body>(int step, const char* what, extent times, type_is<Body>) {
+    bodies[step] += prefix + "  " + what + (times > 1 ? ", " + std::to_string(times) + " times" : "") + '\n' + steps_text<Body>(prefix + "    ");
+  });
   std::string text;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const step& s = plan.steps[i];
-    text += "step " + std::to_string(i) + ": ";
-    if (s.node >= 0) text += operation_text(g, s.node) + " -> " + type_text(g[s.node]);
+    text += prefix + "step " + std::to_string(i) + ": ";
+    const bool is_call = s.node >= 0 && runs_bodies(g[s.node]);
+    if (s.node >= 0) text += operation_text(g, s.node) + (is_call ? "" : " -> " + type_text(g[s.node]));
     else text += "kernel over " + shape_text(s.space) + (s.after_rows ? ", on each block of finished rows of the step before" : "");
     text += '\n';
     std::string reads, writes, operations;
@@ -89,17 +118,24 @@ template <class Program> std::string kernels_text() {
       (t.what == statement::load ? reads : writes) += (t.what == statement::load ? reads : writes).empty() ? where : "; " + where;
     }
     if (s.node >= 0) {
-      for (int k = 0; k < s.buffer_count; ++k) {
+      const int operands = g[s.node].operand_count, shown = s.buffer_count - is_call;
+      for (int k = 0; k < shown; ++k) {
         const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + k)])];
-        std::string& to = k + 1 == s.buffer_count ? writes : reads;
+        std::string& to = k >= operands ? writes : reads;
         to += (to.empty() ? "" : "; ") + name(b) + " " + shape_text(b.dims);
       }
     }
-    if (!operations.empty()) text += "  computes" + operations + "\n";
-    if (!reads.empty()) text += "  reads    " + reads + "\n";
-    if (!writes.empty()) text += "  writes   " + writes + "\n";
+    if (!operations.empty()) text += prefix + "  computes" + operations + "\n";
+    if (!reads.empty()) text += prefix + "  reads    " + reads + "\n";
+    if (!writes.empty()) text += prefix + "  writes   " + writes + "\n";
+    text += bodies[i];
   }
-  const program_cost c = cost_of<Program>();
+  return text;
+}
+template <class Program> std::string kernels_text() {
+  constexpr auto& plan = Program::plan;
+  constexpr program_cost c = cost_of<Program>();
+  std::string text = steps_text<Program>("");
   text += std::to_string(plan.steps.size()) + " steps, arena of " + std::to_string(plan.arena_bytes) + " bytes, about " + number_text(c.flops) + " flops\n";
   return text;
 }

@@ -248,12 +248,12 @@ constexpr sequence<value> write_checkpointed(builder& b, const scan_call& s, int
   return write_in_turns(b, s, k, inner, inner);
 }
 
-template <int Levels, class F> struct checkpointed_scanned : transform_base<checkpointed_scanned<Levels, F>> {
-  using plain = scanned<F, scan_options<>>;
+template <int Levels, class F, class Options> struct checkpointed_scanned : transform_base<checkpointed_scanned<Levels, F, Options>> {
+  using plain = scanned<F, Options>;
   [[no_unique_address]] F f;
   constexpr checkpointed_scanned() = default;
   constexpr explicit checkpointed_scanned(const F& function) : f(function) {}
-  template <class G> using with = checkpointed_scanned<Levels, G>;
+  template <class G> using with = checkpointed_scanned<Levels, G, Options>;
   template <class Carry, class Xs> using inner_arguments = typename plain::template inner_arguments<Carry, Xs>;
   template <class Carry, class Xs> using result = typename plain::template result<Carry, Xs>;
   template <class Carry, class Xs> constexpr closure transformed(nesting level) const {
@@ -263,11 +263,13 @@ template <int Levels, class F> struct checkpointed_scanned : transform_base<chec
 
 /// ct::scan whose way back keeps the carries at the ends of nested loops only, and computes the steps between again:
 /// with N steps and L levels it keeps about L N^(1/L) carries and computes L times (Griewank and Walther, "Revolve",
-/// ACM TOMS 26, 2000, for the idea). Levels 1 is ct::scan.
-template <int Levels, class F, class Init, class Xs> constexpr auto checkpointed_scan(const F& f, const Init& init, const Xs& xs) {
+/// ACM TOMS 26, 2000, for the idea). Levels 1 is ct::scan. Options: `ct::reverse` and `ct::length<N>`, as of ct::scan.
+template <int Levels, class F, class Init, class Xs, class... Options> constexpr auto checkpointed_scan(const F& f, const Init& init, const Xs& xs, Options...) {
   static_assert(Levels >= 1, "checkpointed_scan: there is at least 1 level");
-  const checkpointed_scanned<Levels, F> s(f);
-  return s(promoted_init<scanned<F, scan_options<>>>(init, xs), xs);
+  using options = typename with_options<scan_options<>, Options...>::type;
+  static_assert(options::unroll == 1, "checkpointed_scan: there is no unroll; nest ct::scan with ct::unroll in a ct::checkpoint");
+  const checkpointed_scanned<Levels, F, options> s(f);
+  return s(promoted_init<scanned<F, options>>(init, xs), xs);
 }
 
 }  // namespace cotangent

@@ -64,16 +64,36 @@ class residual_choice {
       if (policy_ == residuals::saveable) keep_marked(n);
       else if (!is_free(n) && !is_cheap(n)) kept[std::size_t(n)] = true;
     if (policy_ == residuals::saveable) return;
+    // A value that several others are cheaply computed from is kept instead of them, if it is smaller than they are
+    // together; then the others one by one.
+    sequence<sequence<int>> leaves;
+    sequence<int> nodes, candidates;
     for (int n : wanted) {
       if (is_free(n) || kept[std::size_t(n)]) continue;
-      sequence<int> leaves;
-      bool fits = true;
-      find_leaves(n, leaves, fits);
+      sequence<int> of_n;
+      find_leaves(n, of_n);
+      nodes.push_back(n), leaves.push_back(of_n);
+      for (int l : of_n)
+        if (!contains(candidates, l)) candidates.push_back(l);
+    }
+    const auto missing = [&](std::size_t i) {
+      int count = 0;
+      for (int l : leaves[i]) count += !kept[std::size_t(l)];
+      return count;
+    };
+    for (int l : candidates) {
+      double served = 0;
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        if (!kept[std::size_t(l)] && missing(i) == 1 && contains(leaves[i], l)) served += size(nodes[i]);
+      if (served > 0 && size(l) <= served) kept[std::size_t(l)] = true;
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       double bytes = 0;
-      for (int l : leaves) bytes += size(l);
-      if (fits && bytes <= size(n))
-        for (int l : leaves) kept[std::size_t(l)] = true;
-      else kept[std::size_t(n)] = true;
+      for (int l : leaves[i])
+        if (!kept[std::size_t(l)]) bytes += size(l);
+      if (bytes > size(nodes[i])) kept[std::size_t(nodes[i])] = true;
+      else
+        for (int l : leaves[i]) kept[std::size_t(l)] = true;
     }
   }
 
@@ -81,6 +101,7 @@ class residual_choice {
 
  private:
   static constexpr std::size_t most_leaves = 8;
+  static constexpr int most_visits = 64;
   const graph& g_;
   residuals policy_;
   flag_list invariant_, there_;
@@ -97,14 +118,24 @@ class residual_choice {
     const role k = g_[n].op->kind;
     return k == role::view || (k == role::pointwise && g_[n].op->flops <= 2) || g_[n].op_id == primitive_of<reshape_p>.id;
   }
-  constexpr void find_leaves(int n, sequence<int>& leaves, bool& fits) const {
-    if (!fits || is_free(n) || kept[std::size_t(n)]) return;
-    for (int l : leaves)
-      if (l == n) return;
+  static constexpr bool contains(const sequence<int>& list, int n) {
+    for (int x : list)
+      if (x == n) return true;
+    return false;
+  }
+  /// What n is cheaply computed from; n itself if that is too much.
+  constexpr void find_leaves(int n, sequence<int>& leaves) const {
+    int visits = 0;
+    add_leaves(n, leaves, visits);
+    if (leaves.size() <= most_leaves && visits <= most_visits) return;
+    leaves.clear();
+    leaves.push_back(n);
+  }
+  constexpr void add_leaves(int n, sequence<int>& leaves, int& visits) const {
+    if (++visits > most_visits || is_free(n) || contains(leaves, n)) return;
     if (!is_cheap(n)) leaves.push_back(n);
     else
-      for (int k = 0; k < g_[n].operand_count; ++k) find_leaves(g_.operand(n, k), leaves, fits);
-    if (leaves.size() > most_leaves) fits = false;
+      for (int k = 0; k < g_[n].operand_count; ++k) add_leaves(g_.operand(n, k), leaves, visits);
   }
   constexpr void keep_marked(int n) {
     flag_list seen;

@@ -104,7 +104,12 @@ template <class C, std::size_t N, class Axes, extent Size, int Leaf> struct batc
   using type = std::array<typename batched<C, Axes, Size, Leaf>::type, N>;
 };
 template <class S, class Axes, extent Size, int Leaf>
-  requires is_struct_node<S>
+  requires(is_struct_node<S> && leaf_count<S> == 0)
+struct batched<S, Axes, Size, Leaf> {
+  using type = S;
+};
+template <class S, class Axes, extent Size, int Leaf>
+  requires(is_struct_node<S> && leaf_count<S> > 0)
 struct batched<S, Axes, Size, Leaf> {
   using type = typename struct_rebind<S>::template to<batched_family<Axes::out(Leaf), Size>::template type>;
 };

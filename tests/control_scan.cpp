@@ -1,0 +1,175 @@
+/// scan and fori_loop with static bounds: against plain loops, and their derivatives and vmap.
+
+#include <cstdint>
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+template <template <class, extent...> class A> struct particle {
+  A<double, 2> position, speed;
+  A<double> time;
+};
+
+/// The carry is (int32, T[3]), x is (int32, T[3]); the order of the steps changes the hash.
+constexpr auto hash_step = [](auto carry, auto x) {
+  const auto h = std::get<0>(carry) * 1664525 + std::get<0>(x);
+  const auto v = ct::sin(std::get<1>(carry)) + std::get<1>(x);
+  return std::tuple(std::tuple(h, v), std::pair(h ^ 7, ct::sum(v)));
+};
+constexpr auto hash_forward = [](auto c, auto x) { return std::tuple(ct::scan(hash_step, c, x), ct::scan(hash_step, c, x, ct::unroll<3>)); };
+constexpr auto hash_backward = [](auto c, auto x) { return std::tuple(ct::scan(hash_step, c, x, ct::reverse), ct::scan(hash_step, c, x, ct::unroll<4>, ct::reverse)); };
+
+template <class T> using hash_carry = std::tuple<ct::array<std::int32_t>, ct::array<T, 3>>;
+
+template <class Result, class Carry, class Xs> void check_hash(const Result& r, const Carry& c, const Xs& xs, bool reverse) {
+  using T = typename std::tuple_element_t<1, Carry>::value_type;
+  std::uint32_t h = std::uint32_t(std::int32_t(std::get<0>(c)));
+  auto v = std::get<1>(c);
+  const extent n = std::get<0>(xs).extent(0);
+  const double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-13;
+  const auto& [last, ys] = r;
+  REQUIRE(std::get<0>(ys).extent(0) == n);
+  for (extent step = 0; step < n; ++step) {
+    const extent i = reverse ? n - 1 - step : step;
+    h = h * 1664525u + std::uint32_t(std::get<0>(xs)(i));
+    double sum = 0;
+    for (int k = 0; k < 3; ++k) sum += double(v(k) = std::sin(v(k)) + std::get<1>(xs)(i, k));
+    REQUIRE(std::get<0>(ys)(i) == (std::int32_t(h) ^ 7));
+    REQUIRE(std::get<1>(ys)(i) == Approx(sum).margin(tolerance).epsilon(tolerance));
+  }
+  CHECK(std::int32_t(std::get<0>(last)) == std::int32_t(h));
+  for (int k = 0; k < 3; ++k) CHECK(std::get<1>(last)(k) == Approx(v(k)).margin(tolerance).epsilon(tolerance));
+}
+
+template <class Xs> void fill(Xs& xs) {
+  std::int32_t n = 3;
+  for (auto& i : std::get<0>(xs)) i = n *= 7;
+  double t = 0;
+  for (auto& v : std::get<1>(xs)) v = typename std::remove_cvref_t<decltype(std::get<1>(xs))>::value_type(std::sin(t += 0.7));
+}
+
+template <class T, extent N> void check_length() {
+  INFO("length " << N);
+  const hash_carry<T> c{std::int32_t(12345), between<T, 3>(-1, 1)};
+  std::tuple<ct::array<std::int32_t, N>, ct::array<T, N, 3>> xs;
+  fill(xs);
+  const auto forward = ct::jit(hash_forward)(c, xs);
+  check_hash(std::get<0>(forward), c, xs, false);
+  check_hash(std::get<1>(forward), c, xs, false);
+  const auto backward = ct::jit(hash_backward)(c, xs);
+  check_hash(std::get<0>(backward), c, xs, true);
+  check_hash(std::get<1>(backward), c, xs, true);
+}
+/// A particle with drag; x is a step of time.
+constexpr auto fall = [](const auto& p, auto dt) {
+  auto q = p;
+  q.position = p.position + dt * p.speed;
+  q.speed = p.speed * 0.5;
+  q.time = p.time + dt;
+  return std::pair(q, q.position);
+};
+}  // namespace
+
+TEST_CASE("scan is a loop: forward and reverse, one step and several in each turn, for several lengths") {
+  check_length<double, 0>();
+  check_length<double, 1>();
+  check_length<double, 2>();
+  check_length<float, 7>();
+  check_length<double, 100>();
+}
+
+TEST_CASE("one program scans every run-time length") {
+  const auto forward = ct::jit(hash_forward);
+  const auto backward = ct::jit(hash_backward);
+  const hash_carry<float> c{std::int32_t(-5), between<float, 3>(-1, 1)};
+  for (extent n : {0, 1, 2, 3, 4, 7, 12, 100}) {
+    INFO("length " << n);
+    std::tuple xs(ct::array<std::int32_t, ct::dyn>({n}), ct::array<float, ct::dyn, 3>({n, 3}));
+    fill(xs);
+    const auto r = forward(c, xs);
+    check_hash(std::get<0>(r), c, xs, false);
+    check_hash(std::get<1>(r), c, xs, false);
+    const auto b = backward(c, xs);
+    check_hash(std::get<0>(b), c, xs, true);
+    check_hash(std::get<1>(b), c, xs, true);
+  }
+  const std::tuple differ(ct::array<std::int32_t, ct::dyn>({4}), ct::array<float, ct::dyn, 3>({5, 3}));
+  CHECK_THROWS_AS(forward(c, differ), ct::shape_error);
+  CHECK_THROWS_WITH(forward(c, differ), Catch::Contains("4") && Catch::Contains("5") && Catch::Contains("axis 0"));
+}
+
+TEST_CASE("scan over nothing; without results; with a struct as the carry; outside a trace") {
+  constexpr auto doubled = [](auto c, auto) { return std::tuple(c + c, ct::none); };
+  const auto [last, nothing] = ct::scan(doubled, ct::array<float, 2>{1, 3}, ct::none, ct::length<5>);
+  CHECK(last == ct::array<float, 2>{32, 96});
+
+  const particle<ct::array> start{{0, 1}, {4, -8}, 1.0};
+  const auto [end, path] = ct::jit([](const auto& p, auto dts) { return ct::scan(fall, p, dts); })(start, ct::array<double, 3>{1, 2, 4});
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(end)>, particle<ct::array>>);
+  CHECK(path == ct::array<double, 3, 2>{{4, -7}, {8, -15}, {12, -23}});
+  CHECK(end.position == ct::array<double, 2>{12, -23});
+  CHECK(end.speed == ct::array<double, 2>{0.5, -1});
+  CHECK(end.time == 8);
+
+  const ct::array<double, 2> scale{2, 3};
+  const auto captured = ct::scan([scale](auto c, auto x) { return std::tuple(c * scale + x, c); }, ct::array<double, 2>{1, 1}, ct::array<double, 3>{0, 1, 2});
+  CHECK(std::get<0>(captured) == ct::array<double, 2>{12, 32});
+  CHECK(std::get<1>(captured) == ct::array<double, 3, 2>{{1, 1}, {2, 3}, {5, 10}});
+}
+
+TEST_CASE("a literal init has the dtype that the body gives it") {
+  const auto r = ct::jit([](auto xs) {
+    const auto [sum, sums] = ct::scan([](auto c, auto x) { return std::tuple(c + x, c); }, 0, xs);
+    const auto [pair, none] = ct::scan([](auto c, auto x) { return std::tuple(std::tuple(std::get<0>(c) + 1, std::get<1>(c) * x), ct::none); }, std::tuple(0, 1.0), xs);
+    return std::tuple(sum, sums, pair, ct::fori_loop<0, 4>([xs](auto i, auto c) { return c * 0.5f + xs(i); }, 1));
+  })(ct::array<float, 3>{2, 3, 4});
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(std::get<0>(r))>, ct::array<float>>);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(std::get<0>(std::get<2>(r)))>, ct::array<std::int32_t>>);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(std::get<3>(r))>, ct::array<float>>);
+  CHECK(std::get<0>(r) == 9);
+  CHECK(std::get<1>(r) == ct::array<float, 3>{0, 2, 5});
+  CHECK(std::get<0>(std::get<2>(r)) == 3);
+  CHECK(std::get<1>(std::get<2>(r)) == 24);
+  CHECK(std::get<3>(r) == 1 / 16.f + 2 / 8.f + 3 / 4.f + 4 / 2.f + 4);
+}
+
+TEST_CASE("a donated carry is used up, a kept one is not") {
+  const auto run = ct::jit([](auto c, auto xs) { return std::get<0>(ct::scan([](auto c, auto x) { return std::tuple(ct::flip<0>(c) * 0.5f + x, ct::none); }, c, xs)); });
+  auto c = between<float, 40, 30>(-1, 1);
+  const auto xs = between<float, 6, 40, 30>(-1, 1, 1);
+  const auto kept = c, expected = run(c, xs);
+  CHECK(c == kept);
+  CHECK(run(std::move(c), xs) == expected);
+  CHECK_THROWS_WITH(run(c, xs), Catch::Contains("moved-from"));
+}
+
+TEST_CASE("a step may read and shuffle all carries") {
+  // Fibonacci by swapped carries, a rotation of three, and a carry that is an x.
+  const auto r = ct::jit([](auto xs, auto one) {
+    const auto fibonacci = ct::fori_loop<0, 30>([](auto, auto c) { return std::tuple(std::get<1>(c), std::get<0>(c) + std::get<1>(c)); }, std::tuple(0, one));
+    const auto rotated = ct::scan([](auto c, auto x) { return std::tuple(std::tuple(std::get<1>(c), std::get<2>(c), std::get<0>(c)), std::get<0>(c) * x); },
+                                  std::tuple(xs, xs * 2, xs * 3), xs);
+    return std::tuple(fibonacci, rotated, ct::scan([](auto c, auto x) { return std::tuple(x, c); }, xs(0), xs));
+  })(ct::array<double, 4>{1, 2, 3, 4}, std::int32_t(1));
+  CHECK(std::get<0>(std::get<0>(r)) == 832040);
+  const auto& [carries, products] = std::get<1>(r);
+  CHECK(std::get<0>(carries) == ct::array<double, 4>{2, 4, 6, 8});
+  CHECK(std::get<2>(carries) == ct::array<double, 4>{1, 2, 3, 4});
+  CHECK(products == ct::array<double, 4, 4>{{1, 2, 3, 4}, {4, 8, 12, 16}, {9, 18, 27, 36}, {4, 8, 12, 16}});
+  CHECK(std::get<0>(std::get<2>(r)) == 4);
+  CHECK(std::get<1>(std::get<2>(r)) == ct::array<double, 4>{1, 1, 2, 3});
+}
+
+TEST_CASE("fori_loop counts from the low bound to the high one, and not at all if it is lower") {
+  const auto r = ct::jit([](auto x) {
+    const auto digits = [](auto i, auto c) { return c * 10 + i; };
+    return std::tuple(ct::fori_loop<2, 6>(digits, x), ct::fori_loop<3, 3>(digits, x), ct::fori_loop<5, 1>(digits, x), ct::fori_loop<-2, 2>(digits, x));
+  })(std::int32_t(7));
+  CHECK(std::get<0>(r) == 72345);
+  CHECK(std::get<1>(r) == 7);
+  CHECK(std::get<2>(r) == 7);
+  CHECK(std::get<3>(r) == 70000 - 2000 - 100 + 1);
+}
