@@ -254,6 +254,23 @@ inline void check_rules(const graph& g, const tensors& x, orders order = orders:
   check_batching(second, second_inputs, random);
 }
 
+/// Two graphs of one function: their values, jvp, vjp and jvp of vjp are the same.
+inline void check_same(const graph& have, const graph& want, const tensors& x, double tolerance = 1e-12) {
+  numbers random;
+  const flag_list active = floating_flags(x);
+  const auto equal = [&](const char* what, const graph& a, const graph& b, const tensors& in) {
+    INFO(what << ": " << a.error.view() << b.error.view());
+    REQUIRE((a.error.empty() && b.error.empty()));
+    CHECK(difference(reference::evaluate(a, in, false), reference::evaluate(b, in, false), tolerance) == "");
+  };
+  equal("value", have, want, x);
+  equal("jvp", ct::jvp_graph(have, active), ct::jvp_graph(want, active), join(x, random_like(floating(x), random)));
+  const tensors in = join(x, random_like(reference::evaluate(want, x, false), random));
+  const graph a = ct::vjp_graph(have, active, false), b = ct::vjp_graph(want, active, false);
+  equal("vjp", a, b, in);
+  equal("jvp of vjp", ct::jvp_graph(a, floating_flags(in)), ct::jvp_graph(b, floating_flags(in)), join(in, random_like(floating(in), random)));
+}
+
 /// The graph of f for arguments of these types.
 template <class F, class... A> graph graph_of(const F& f, const A&...) { return ct::trace_function<ct::traced_tree<A>...>(f).body; }
 

@@ -136,14 +136,13 @@ TEST_CASE("a literal init has the dtype that the body gives it") {
   CHECK(std::get<3>(r) == 1 / 16.f + 2 / 8.f + 3 / 4.f + 4 / 2.f + 4);
 }
 
-TEST_CASE("a donated carry is used up, a kept one is not") {
+TEST_CASE("a donated carry gives the same result, a kept one keeps its elements") {
   const auto run = ct::jit([](auto c, auto xs) { return std::get<0>(ct::scan([](auto c, auto x) { return std::tuple(ct::flip<0>(c) * 0.5f + x, ct::none); }, c, xs)); });
   auto c = between<float, 40, 30>(-1, 1);
   const auto xs = between<float, 6, 40, 30>(-1, 1, 1);
   const auto kept = c, expected = run(c, xs);
   CHECK(c == kept);
   CHECK(run(std::move(c), xs) == expected);
-  CHECK_THROWS_WITH(run(c, xs), Catch::Contains("moved-from"));
 }
 
 TEST_CASE("a step may read and shuffle all carries") {

@@ -52,7 +52,7 @@ static_assert(equal(ct::thaw(frozen_twice), make_graph{}()), "what does not fit 
 
 constexpr auto plan = ct::make_plan<make_canonical_graph{}, no_donations{}>();
 constexpr auto plan_twice = ct::make_plan<make_canonical_graph{}, no_donations{}, 16>();
-constexpr ct::schedule schedule() { return ct::make_schedule(make_canonical_graph{}(), no_donations{}(), nullptr); }
+constexpr ct::schedule schedule() { return ct::make_schedule(make_canonical_graph{}(), no_donations{}(), {}, nullptr); }
 static_assert(plan.steps.size() == schedule().steps.size() && plan.statements.size() == schedule().statements.size());
 static_assert(plan_twice.statements.size() == plan.statements.size());
 
