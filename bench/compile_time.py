@@ -20,6 +20,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOO_LONG = "the compiler was stopped after"
 
+SHORT_SCAN, LONG_SCAN = "scan of 10 steps forward and backward, -O3", "scan of 1000000 steps forward and backward, -O3"
 EMPTY = "#include <cotangent/cotangent.hpp>\nint main() {}\n"
 FRONT = "#include <cotangent/transforms/custom.hpp>\nint main() {}\n"
 
@@ -47,6 +48,23 @@ int main() {{
 """
 
 
+def scan_program(steps):
+    """A scan of `steps` steps, and its gradient: the body is compiled once, whatever the number."""
+    return f"""#include <cstdio>
+#include <cotangent/cotangent.hpp>
+namespace ct = cotangent;
+constexpr auto f = [](auto w, auto h) {{
+  const auto step = [&](auto h, auto) {{ return std::tuple(ct::tanh(ct::matmul(w, h) + 0.1), ct::none); }};
+  return ct::sum(std::get<0>(ct::scan(step, h, ct::none, ct::length<{steps}>)));
+}};
+int main() {{
+  const auto w = ct::eye<float, 16>();
+  const auto h = ct::full<float, 16>(0.5f);
+  std::printf("%g\\n", double(ct::jit(ct::grad(f))(w, h)(0, 0)));
+}}
+"""
+
+
 def cases():
     """name, source, optimization, limits in seconds and MiB (None: no limit is set)."""
     yield "standard library alone (<vector>, <string>), -O0", "#include <vector>\n#include <string>\nint main() {}\n", "-O0", None, None
@@ -54,6 +72,8 @@ def cases():
     yield "umbrella, -O0", EMPTY, "-O0", 2.5, None
     yield "100 nodes forward and backward, -O3", chain_program(100), "-O3", None, None
     yield "1000 nodes forward and backward, -O3", chain_program(1000), "-O3", 10.0, 1536
+    yield SHORT_SCAN, scan_program(10), "-O3", None, None
+    yield LONG_SCAN, scan_program(1000000), "-O3", None, None
     yield "main job, -O3", (ROOT / "examples/fashion_mnist.cpp").read_text(), "-O3", 30.0, None
 
 
@@ -115,6 +135,10 @@ def main():
         print(f"{name:46} {seconds:7.2f} s ({user:.2f} s of user time) {mib:7.0f} MiB, object {size:.2f} MiB", file=sys.stderr)
         for case, ms in (name, seconds * 1e3), (f"{name}, user time", user * 1e3):
             rows.append(common | {"case": case, "ours_ms": ms, "baseline_ms": base, "ratio": base and base / ms})
+        short = [r["ours_ms"] for r in rows if r["case"] == SHORT_SCAN]
+        if name == LONG_SCAN and short:
+            rows.append(common | {"case": name, "ours_ms": seconds * 1e3, "baseline": "10 steps", "baseline_ms": short[0],
+                                  "ratio": short[0] / (seconds * 1e3)})
         common["baseline"] = "limit" if mib_limit else ""
         rows.append(common | {"case": f"{name}, peak memory", "ours_ms": mib, "baseline_ms": mib_limit,
                               "ratio": mib_limit and mib_limit / mib, "unit": "MiB"})

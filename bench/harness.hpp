@@ -40,6 +40,7 @@ struct row {
   std::string baseline;
   double baseline_ms;
   double ulp = std::nan(""), baseline_ulp = std::nan("");
+  bool is_memory = false;  // the figures are MiB
 };
 
 /// The program measured and the one it is measured against; where it matters, also the largest error of each in units of
@@ -142,6 +143,13 @@ template <class Setup> void measure(std::string group, std::string name, int thr
   })->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(quick ? std::max(1, samples / 5) : samples);
 }
 
+/// A row of ours alone that says how much memory a program needs.
+inline void memory(std::string group, std::string name, int threads, std::ptrdiff_t bytes) {
+  row r{group, name, threads, double(bytes) / 1048576, "", std::nan("")};
+  r.is_memory = true;
+  rows.push_back(r);
+}
+
 /// The copy-bandwidth baseline: memcpy in one piece per thread.
 class copier {
  public:
@@ -178,6 +186,7 @@ inline void write_rows(const std::string& path) {
                  r.group.c_str(), r.name.c_str(), r.threads, number(r.ours_ms).c_str(), r.baseline.c_str());
     std::fprintf(out, "\"baseline_ms\": %s, \"ratio\": %s", number(r.baseline_ms).c_str(), number(r.baseline_ms / r.ours_ms).c_str());
     if (std::isfinite(r.ulp)) std::fprintf(out, ", \"ulp\": %.3g, \"baseline_ulp\": %.3g", r.ulp, r.baseline_ulp);
+    if (r.is_memory) std::fputs(", \"unit\": \"MiB\"", out);
     std::fputs("}", out);
   }
   std::fputs("\n]\n", out);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The benchmarks' programs in JAX on the CPU: jax_baselines.py [GROUP...] [--threads N] [--quick] [--json FILE]
 
-Groups: mlp, chain, call. Rows are {"group", "case", "threads", "ms"}, ms the median. float32, jit, donated
-parameters; the process is held to N cores (default 2), which XLA's thread pool follows.
+Groups: mlp, chain, call, loops. Rows are {"group", "case", "threads", "ms"}, ms the median, or MiB where "unit" says so.
+float32 (the rigid body float64), jit, donated parameters; the process is held to N cores (default 2), which XLA's thread pool follows.
 """
 
 import argparse
@@ -173,8 +173,102 @@ def call():
         record("call", f"{case}, grad", timed(lambda: gradient(x, y).block_until_ready()))
 
 
+# Loops: bench/loops.cpp has the same ones.
+
+
+def body_step(state, parameters):
+    x, y, z, u, v, w, roll, pitch, yaw, p, q, r = state
+    thrust, l, m, n, drag = parameters
+    dt, gravity, ix, iy, iz = 1e-3, 9.81, 0.02, 0.03, 0.04
+    sa, ca, sb, cb, sc, cc = jnp.sin(roll), jnp.cos(roll), jnp.sin(pitch), jnp.cos(pitch), jnp.sin(yaw), jnp.cos(yaw)
+    return (
+        x + dt * u, y + dt * v, z + dt * w,
+        u + dt * (thrust * (ca * sb * cc + sa * sc) - drag * u),
+        v + dt * (thrust * (ca * sb * sc - sa * cc) - drag * v),
+        w + dt * (thrust * ca * cb - gravity - drag * w),
+        roll + dt * (p + sa * sb / cb * q + ca * sb / cb * r),
+        pitch + dt * (ca * q - sa * r),
+        yaw + dt * ((sa * q + ca * r) / cb),
+        p + dt * ((l + (iy - iz) * q * r) / ix - drag * p),
+        q + dt * ((m + (iz - ix) * p * r) / iy - drag * q),
+        r + dt * ((n + (ix - iy) * p * q) / iz - drag * r),
+    )  # fmt: skip
+
+
+def body_loss(parameters):
+    zero = parameters[0] * 0.0
+    start = (zero,) * 6 + (zero + 0.1, zero + 0.05, zero, zero + 0.2, zero, zero + 0.1)
+    end, _ = jax.lax.scan(lambda s, _: (body_step(s, parameters), None), start, None, length=10000)
+    return sum(s * s for s in end)
+
+
+def lorenz_field(s, parameters):
+    x, y, z = s
+    sigma, rho, beta = parameters
+    return sigma * (y - x), x * (rho - z) - y, x * y - beta * z
+
+
+def moved(s, h, k):
+    return tuple(a + h * b for a, b in zip(s, k))
+
+
+def lorenz(start, parameters, steps):
+    def step(_, s):
+        h = 0.01
+        k1 = lorenz_field(s, parameters)
+        k2 = lorenz_field(moved(s, h / 2, k1), parameters)
+        k3 = lorenz_field(moved(s, h / 2, k2), parameters)
+        k4 = lorenz_field(moved(s, h, k3), parameters)
+        return moved(moved(moved(moved(s, h / 6, k1), h / 3, k2), h / 3, k3), h / 6, k4)
+
+    return jax.lax.fori_loop(0, steps, step, start)
+
+
+def heat_step(u, k):
+    down = 0.5 * (k[1:] + k[:-1]) * (u[1:] - u[:-1])
+    across = 0.5 * (k[:, 1:] + k[:, :-1]) * (u[:, 1:] - u[:, :-1])
+    below, above = jnp.pad(down, ((0, 1), (0, 0))), jnp.pad(down, ((1, 0), (0, 0)))
+    return u + 0.2 * (below - above + jnp.pad(across, ((0, 0), (0, 1))) - jnp.pad(across, ((0, 0), (1, 0))))
+
+
+def heat_loss(k, start, seen):
+    @jax.checkpoint
+    def inner(u, _):
+        return jax.lax.scan(lambda u, _: (heat_step(u, k), None), u, None, length=25)
+
+    end, _ = jax.lax.scan(inner, start, None, length=20)
+    return jnp.sum((end - seen) ** 2)
+
+
+def loops():
+    recurrence = jax.jit(lambda a, c: jax.lax.fori_loop(0, 1000000, lambda _, c: a * c + 1.0, c))
+    with jax.enable_x64(True):
+        a, c = jnp.float64(0.99), jnp.float64(0.5)
+        record("loops", "1,000,000 turns of a recurrence", timed(lambda: recurrence(a, c).block_until_ready()))
+        parameters = tuple(jnp.float64(p) for p in (9.9, 0.001, -0.001, 0.0005, 0.1))
+        for direction, f in ("forward", jax.jit(body_loss)), ("grad", jax.jit(jax.grad(body_loss))):
+            record("loops", f"rigid body, 10,000 steps, {direction}", timed(lambda: jax.block_until_ready(f(parameters)), repetitions=15))
+
+    n = 65536
+    start = (1 + 1e-5 * jnp.arange(n, dtype=jnp.float32), jnp.ones(n, jnp.float32), jnp.full(n, 20, jnp.float32))
+    chaotic = tuple(jnp.float32(p) for p in (10, 28, 8 / 3))
+    forward = jax.jit(lambda p, s: lorenz(s, p, 1000))
+    gradient = jax.jit(jax.grad(lambda p, s: jnp.mean(lorenz(s, p, 100)[2])))
+    record("loops", "65,536 Lorenz systems, 1,000 steps", timed(lambda: jax.block_until_ready(forward(chaotic, start)), repetitions=15))
+    record("loops", "65,536 Lorenz systems, 100 steps, grad", timed(lambda: jax.block_until_ready(gradient(chaotic, start)), repetitions=15))
+
+    i = jnp.arange(64 * 64, dtype=jnp.float32)
+    k, u, seen = (0.5 + 0.3 * jnp.sin(0.01 * i)).reshape(64, 64), jnp.sin(0.37 * i).reshape(64, 64), jnp.zeros((64, 64), jnp.float32)
+    for direction, f in ("forward", jax.jit(heat_loss)), ("grad", jax.jit(jax.grad(heat_loss))):
+        case = f"heat equation, 64 x 64, 500 steps, {direction}"
+        record("loops", case, timed(lambda: jax.block_until_ready(f(k, u, seen)), repetitions=25))
+    used = jax.jit(jax.grad(heat_loss)).lower(k, u, seen).compile().memory_analysis()
+    mib = (used.temp_size_in_bytes + used.output_size_in_bytes) / 2**20
+    rows.append({"group": "loops", "case": f"{case}, peak memory", "threads": threads, "ms": mib, "unit": "MiB"})
+
+
 def main():
-    groups = {"mlp": mlp, "chain": chain, "call": call}
+    groups = {"mlp": mlp, "chain": chain, "call": call, "loops": loops}
     for name in options.groups or groups:
         if name in groups:
             groups[name]()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-JAX_GROUPS = ["mlp", "chain", "call"]
+JAX_GROUPS = ["mlp", "chain", "call", "loops"]
 
 
 def arguments():
@@ -83,6 +83,7 @@ def run_group(group, options):
         result.append(
             {k: other[k] for k in ("group", "case", "threads")}
             | {"ours_ms": same[0]["ours_ms"] if same else None, "baseline": "jax", "baseline_ms": other["ms"]}
+            | ({"unit": other["unit"]} if "unit" in other else {})
         )
     # A figure that JAX's row repeats needs no row of its own.
     paired = {(r["group"], r["case"], r["threads"]) for r in result if r["baseline"]}
@@ -100,7 +101,7 @@ def table(rows):
     for r in rows:
         ours, base = text_of(r["ours_ms"]), text_of(r["baseline_ms"])
         if r.get("unit") == "MiB":
-            ours, base = (("-" if x is None else f"{x:.0f} MiB") for x in (r["ours_ms"], r["baseline_ms"]))
+            ours, base = (("-" if x is None else f"{x:.3g} MiB" if x < 10 else f"{x:.0f} MiB") for x in (r["ours_ms"], r["baseline_ms"]))
         ratio = "-" if r["ratio"] is None else f"{r['ratio']:.2f}"
         errors = [f"{r[k]:.2f}" if k in r else "" for k in ("ulp", "baseline_ulp")]
         lines.append([r["group"], r["case"], str(r["threads"]), ours, r["baseline"], base, ratio, *errors])

@@ -149,7 +149,7 @@ int run(int steps, unsigned seed, const std::string& out) {
 
 int main(int argc, char** argv) {
   return examples::guarded("rnn", [&] {
-    int steps = 1600, threads = 0;
+    int steps = 4000, threads = 0;
     unsigned seed = 0;
     std::string out = ".";
     examples::option_parser().number("--steps", steps, 1).number("--seed", seed, 0).number("--threads", threads, 1).folder("--out", out).parse(argc, argv);

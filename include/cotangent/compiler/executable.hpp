@@ -144,9 +144,13 @@ template <class Make, class Donated> struct executable {
     return (s.value(b.dims).size() * size_of(b.type) + arena_alignment - 1) / arena_alignment * arena_alignment;
   }
 
+  /// The pointers and extents that a step names. Expanded: in a loop's body the compiler then sees through them.
   template <int Step> static COTANGENT_INLINE void local_arguments(const state& s, void** buffers, extent* extents) {
     constexpr step x = plan.steps[Step];
-    for (int k = 0; k < x.buffer_count; ++k) buffers[k] = s.buffers[plan.step_buffers[std::size_t(x.buffers + k)]];
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      const int done[] = {0, (buffers[K] = s.buffers[plan.step_buffers[std::size_t(x.buffers) + K]], 0)...};
+      (void)done;
+    }(std::make_index_sequence<std::size_t(x.buffer_count)>{});
     for (int k = 0; k < x.slot_count; ++k) extents[k] = s.value(plan.slots[std::size_t(x.slots + k)]);
   }
 
