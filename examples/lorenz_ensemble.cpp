@@ -94,16 +94,16 @@ int run(unsigned seed, const std::string& out) {
   for (ct::extent i = 0; i < N; ++i) s.x(i) = 1 + 0.1f * normal(random), s.y(i) = 1 + 0.1f * normal(random), s.z(i) = 20 + 0.1f * normal(random);
 
   density early, late;
-  for (int i = 0; i < 10; ++i) s = ct::jit(advance<20>)(p, std::move(s)), early.add(s);
+  for (int i = 0; i < 100; ++i) s = ct::jit(advance<4>)(p, std::move(s)), early.add(s);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 5; ++i) s = ct::jit(advance<1000>)(p, std::move(s));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 5;
   std::printf("%d trajectories, 1,000 steps of %.2f: %.3f s, %.0f million steps a second\n", int(N), dt, seconds, double(N) * 1e-3 / seconds);
   std::fflush(stdout);
   const ensemble<ct::array> attractor = s;
-  for (int i = 0; i < 25; ++i) s = ct::jit(advance<20>)(p, std::move(s)), late.add(s);
+  for (int i = 0; i < 100; ++i) s = ct::jit(advance<4>)(p, std::move(s)), late.add(s);
   examples::write_file(path, examples::field_chart("65,536 Lorenz systems", "density in the x-z plane, logarithmic: x from -22 to 22, z from 2 to 48",
-                                                   {early.picture("time 0 to 2, from one small cloud"), late.picture("time 52 to 57, the attractor")}, 360, true));
+                                                   {early.picture("time 0 to 4: a small cloud spreads"), late.picture("time 54 to 58: the attractor")}, 360, true));
 
   // A short time, from the attractor: reverse mode gives all three derivatives at once.
   const auto gradient = ct::value_and_grad(mean_height);

@@ -63,6 +63,7 @@ template <class T, extent N> void check_length() {
   check_hash(std::get<0>(backward), c, xs, true);
   check_hash(std::get<1>(backward), c, xs, true);
 }
+constexpr auto scaled = [](auto c, auto xs, auto w) { return ct::scan([w](auto c, auto x) { return std::tuple(c * w + x, ct::sin(c)); }, c, xs); };
 /// A particle with drag; x is a step of time.
 constexpr auto fall = [](const auto& p, auto dt) {
   auto q = p;
@@ -171,4 +172,22 @@ TEST_CASE("fori_loop counts from the low bound to the high one, and not at all i
   CHECK(std::get<1>(r) == 7);
   CHECK(std::get<2>(r) == 7);
   CHECK(std::get<3>(r) == 70000 - 2000 - 100 + 1);
+}
+
+TEST_CASE("vmap over the carry alone, the xs alone, and a captured array alone") {
+  constexpr auto all = [](auto c, auto cs, auto xs, auto batch, auto w, auto ws) {
+    return std::tuple(ct::vmap(scaled, ct::in_axes<0, ct::none, ct::none>)(cs, xs, w), ct::vmap(scaled, ct::in_axes<ct::none, 1, ct::none>)(c, batch, w),
+                      ct::vmap(scaled, ct::in_axes<ct::none, ct::none, -1>, ct::out_axes<1>)(c, xs, ws));
+  };
+  check_jit(all, 1e-13, between<double, 2>(-1, 1), between<double, 3, 2>(-1, 1, 1), between<double, 5, 2>(-1, 1, 2), between<double, 5, 4, 2>(-1, 1, 3), between<double, 2>(-1, 1, 4), between<double, 2, 6>(-1, 1, 5));
+}
+
+TEST_CASE("cond, switch_ and map called with arrays, outside a trace") {
+  const ct::array<double, 2> x{1, 2}, w{3, 4};
+  CHECK(ct::cond(true, [](auto x) { return x + 1.0; }, [](auto x) { return -x; }, x) == ct::array<double, 2>{2, 3});
+  CHECK(ct::cond(false, [](auto x) { return x + 1.0; }, [](auto x) { return -x; }, x) == ct::array<double, 2>{-1, -2});
+  CHECK(ct::switch_(1, std::tuple([](auto x) { return x; }, [](auto x) { return x * x; }), x) == ct::array<double, 2>{1, 4});
+  CHECK(ct::map([](auto x) { return x * 2.0; }, x) == ct::array<double, 2>{2, 4});
+  CHECK(ct::map([w](auto x) { return x * w; }, x) == ct::array<double, 2, 2>{{3, 4}, {6, 8}});
+  CHECK(ct::while_loop([](auto x) { return ct::sum(x) < 20.0; }, [](auto x) { return x * 2.0; }, x) == ct::array<double, 2>{8, 16});
 }

@@ -14,6 +14,8 @@
 ///   indexing.argsort_stable  needs argsort
 ///   indexing.lexsort         needs argsort
 ///   numpy.quantile           needs sort
+///   remat.names_*, remat.no_residual_*, remat.input_residual, remat.residuals_*, remat.chain_*
+///                            lists of residuals: the library does not print them
 ///   numpy.view_bits          XLA flushes denormals, this library keeps them
 /// Errors (errors.grad_int_input, grad_int_output, grad_argnums, vmap_rank, vmap_noargs) are compile errors here: see
 /// tests/errors/{grad_by_integer,grad_of_integer,grad_wrt,vmap_in_axes_range,vmap_nothing_mapped}.cpp.
@@ -144,6 +146,20 @@ inline const std::vector<answer> answers = {
     {"nn.selu_consts", {}, {-1.1113307378125625, 1.0507009873554805}, 1e-05, 1e-06},
     {"autodidax.perturbation_confusion_classic", {}, {1}, 1e-05, 1e-06},
     {"autodidax2.perturbation_confusion", {}, {0}, 1e-05, 1e-06},
+    {"scan.cumsum", {}, {10, 0, 1, 3, 6, 10}, 0.0, 0.0},
+    {"scan.reverse", {}, {10, 10, 10, 9, 7, 4}, 0.0, 0.0},
+    {"scan.length0", {}, {7}, 0.0, 0.0},
+    {"scan.grad_geometric", {{"a", {2}}}, {12}, 1e-05, 1e-06},
+    {"scan.vmap", {}, {3, 13, 0, 0, 1, 10, 10, 11}, 1e-05, 1e-06},
+    {"scan.doc_func11", {}, {200}, 1e-05, 1e-06},
+    {"control.fori_closure", {}, {5, 12, 22}, 0.0, 0.0},
+    {"control.fori_array", {}, {45}, 0.0, 0.0},
+    {"control.assoc_scan_rev", {}, {6, 6, 5, 3}, 0.0, 0.0},
+    {"control.switch_clamp", {}, {0, 2}, 0.0, 0.0},
+    {"remat.recompute_count_8", {}, {8}, 0.0, 0.0},
+    {"remat.dots_counts", {}, {2, 6}, 0.0, 0.0},
+    {"remat.dots_no_batch_counts", {}, {2, 6}, 0.0, 0.0},
+    {"remat.dots_in_scan_counts", {}, {2, 3, 6}, 0.0, 0.0},
 };
 // clang-format on
 

@@ -44,7 +44,7 @@ struct axis_ticks {
     decimals = std::max(0, int(-std::floor(std::log10(step) + 1e-9)));
   }
   int count() const { return int(std::lround((high - low) / step)) + 1; }
-  double at(int i) const { return low + i * step; }
+  double at(int i) const { return std::abs(low + i * step) < step / 2 ? 0 : low + i * step; }
 };
 
 /// The chart as the text of an SVG file.

@@ -171,7 +171,7 @@ constexpr graph canonicalize(const graph& g) {
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].is_input()) continue;
-    if (g[n].op->all || g[n].op->kind == role::element) {
+    if (g[n].op->has.several || g[n].op->kind == role::element) {
       r.copy(n);
       continue;
     }

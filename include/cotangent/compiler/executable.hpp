@@ -42,7 +42,7 @@ template <class Make, int K> struct make_body {
   constexpr graph operator()() const { return canonicalize(thaw(canonical_graph<Make>).subgraphs[std::size_t(K)]); }
 };
 
-constexpr bool runs_bodies(const node& x) { return x.op && x.op->kind == role::call; }
+constexpr bool runs_bodies(const node& x) { return x.op_id != 0 && x.op->kind == role::call; }
 
 /// How a primitive with bodies runs. A specialization has
 ///   scratch<Executable, N>()         the bytes that node N of the executable's graph needs for its bodies, if they are known

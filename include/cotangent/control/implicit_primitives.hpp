@@ -47,7 +47,7 @@ struct linear_solve_p : several_results {
     const call_form form(c);
     linear_solve_call s;
     graph* const bodies[] = {&s.product, &s.solve, &s.transposed};
-    for (std::size_t k = 0; k < 3; ++k) *bodies[k] = c.b->g.subgraphs[std::size_t(form.bodies[k])];
+    for (std::size_t k = 0; k < 3; ++k) *bodies[k] = body_of(c, int(k));
     const sequence<value> v = operands_of(c);
     const std::size_t n = std::size_t(form.own[0]), m = std::size_t(form.own[1]), l = std::size_t(form.own[2]);
     s.b = part(v, 0, n), s.product_constants = part(v, n, m), s.solve_constants = part(v, n + m, l);
@@ -173,7 +173,7 @@ struct root_p : several_results {
     std::size_t at = std::size_t(form.own[0]);
     s.guess = part(v, 0, at);
     for (std::size_t k = 0; k < 4; ++k) {
-      *bodies[k] = c.b->g.subgraphs[std::size_t(form.bodies[k])];
+      *bodies[k] = body_of(c, int(k));
       const std::size_t count = k < 3 ? std::size_t(form.own[k + 1]) : v.size() - at;
       *constants[k] = part(v, at, count);
       at += count;

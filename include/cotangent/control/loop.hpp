@@ -171,4 +171,16 @@ constexpr sequence<value> inputs_like(builder& b, const sequence<value>& values)
   return r;
 }
 
+/// The body for inputs of these shapes, without run-time extents if they have none.
+constexpr graph specialized(const graph& body, const sequence<shape>& inputs) {
+  if (body.symbols.empty()) return body;
+  for (const shape& s : inputs)
+    if (has_symbol(s)) return body;
+  builder b;
+  sequence<value> in;
+  for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(b.input(body[body.inputs[i]].type, inputs[i]));
+  for (value v : inline_graph(b, body, in)) b.g.outputs.push_back(v.id);
+  return b.finish();
+}
+
 }  // namespace cotangent

@@ -20,6 +20,14 @@ struct scan_call {
   constexpr std::size_t carry(std::size_t k) const { return std::size_t(indexed) + k; }
   constexpr std::size_t element(std::size_t k) const { return carry(carries.size()) + k; }
   constexpr std::size_t constant(std::size_t k) const { return element(xs.size()) + k; }
+  constexpr sequence<shape> input_shapes() const {
+    sequence<shape> r;
+    if (indexed) r.push_back({});
+    for (value v : carries) r.push_back(v.dims());
+    for (value v : xs) r.push_back(erase(v.dims(), 0));
+    for (value v : constants) r.push_back(v.dims());
+    return r;
+  }
   /// The body's inputs by operand: carries, xs, constants.
   constexpr value operand(std::size_t k) const {
     if (k < carries.size()) return carries[k];
@@ -35,7 +43,7 @@ struct scan_p : several_results {
   static constexpr scan_call read(const call& c) {
     const call_form form(c);
     scan_call s;
-    s.body = c.b->g.subgraphs[std::size_t(form.bodies[0])];
+    s.body = body_of(c, 0);
     s.length = form.own[0], s.reverse = form.own[3] != 0, s.indexed = form.own[4] != 0;
     for (int k = 0; k < c.count; ++k) {
       sequence<value>& to = k < form.own[1] ? s.carries : k < form.own[1] + form.own[2] ? s.xs : s.constants;
@@ -48,12 +56,7 @@ struct scan_p : several_results {
   static constexpr sequence<value> write(builder& b, const scan_call& s) {
     if (!s.body.error.empty()) b.fail(s.body.error);
     if (b.failed()) return {};
-    sequence<shape> inputs;
-    if (s.indexed) inputs.push_back({});
-    for (value v : s.carries) inputs.push_back(v.dims());
-    for (value v : s.xs) inputs.push_back(erase(v.dims(), 0));
-    for (value v : s.constants) inputs.push_back(v.dims());
-    const sequence<shape> outputs = body_shapes(b, s.body, inputs);
+    const sequence<shape> outputs = body_shapes(b, s.body, s.input_shapes());
     call_form form;
     form.bodies.push_back(b.add_subgraph(s.body));
     for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -277,7 +280,8 @@ struct scan_p : several_results {
       for (std::size_t o = n; o < results.size(); ++o) results[o] = reshape(results[o], insert(results[o].dims(), 0, 1));
       return;
     }
-    s.body = simplify(s.body);
+    s.body = simplify(specialized(s.body, s.input_shapes()));
+    if (!s.body.error.empty()) return b.fail(s.body.error);
     const graph& g = s.body;
     flag_list kept_carries;  // those that change
     for (std::size_t k = 0; k < n; ++k) kept_carries.push_back(g.outputs[k] != g.inputs[s.carry(k)]);

@@ -21,7 +21,7 @@ struct switch_p : several_results {
     switch_call s;
     s.index = c[0];
     for (int k = 1; k < c.count; ++k) s.operands.push_back(c[k]);
-    for (extent b : form.bodies) s.branches.push_back(c.b->g.subgraphs[std::size_t(b)]);
+    for (std::size_t k = 0; k < form.bodies.size(); ++k) s.branches.push_back(body_of(c, int(k)));
     return s;
   }
 
@@ -225,7 +225,7 @@ struct switch_p : several_results {
       results = inline_graph(*c.b, s.branches[std::size_t(constant_value(s.index))], s.operands);
       return;
     }
-    for (graph& g : s.branches) g = simplify(g);
+    for (graph& g : s.branches) g = simplify(specialized(g, shapes_of(s.operands)));
     results = write(*c.b, s);
   }
 

@@ -20,7 +20,7 @@ struct while_p : several_results {
   static constexpr while_call read(const call& c) {
     const call_form form(c);
     while_call w;
-    w.condition = c.b->g.subgraphs[std::size_t(form.bodies[0])], w.body = c.b->g.subgraphs[std::size_t(form.bodies[1])];
+    w.condition = body_of(c, 0), w.body = body_of(c, 1);
     w.tested = std::size_t(form.own[1]);
     for (int k = 0; k < c.count; ++k) {
       sequence<value>& to = k < form.own[0] ? w.carries : k < form.own[0] + form.own[2] ? w.condition_constants : w.body_constants;
@@ -130,7 +130,10 @@ struct while_p : several_results {
   static constexpr void simplify_all(const call& c, sequence<value>& results) {
     while_call w = read(c);
     const std::size_t n = w.carries.size();
-    w.condition = simplify(w.condition), w.body = simplify(w.body);
+    w.condition = simplify(specialized(w.condition, shapes_of(concat(part(w.carries, 0, w.tested), w.condition_constants))));
+    w.body = simplify(specialized(w.body, shapes_of(concat(w.carries, w.body_constants))));
+    for (const graph* g : {&w.condition, &w.body})
+      if (!g->error.empty()) return c.b->fail(g->error);
     flag_list constant_inputs, every;
     for (std::size_t i = 0; i < w.body.inputs.size(); ++i) constant_inputs.push_back(i >= n);
     every.assign(n, true);

@@ -68,6 +68,14 @@ template <class T> struct sequence {
       *extend(1) = std::move(kept);
     }
   }
+  constexpr void push_back(T&& x) {
+    if (count < capacity) {
+      items[count++] = std::move(x);
+    } else {
+      T kept = std::move(x);
+      *extend(1) = std::move(kept);
+    }
+  }
   constexpr void pop_back() { --count; }
   constexpr void clear() { count = 0; }
   constexpr void reserve(std::size_t n) {

@@ -37,6 +37,7 @@ struct call {
   dtype type = dtype::float32;  // of the result; for `infer`, what the caller asked for
   shape dims;                   // of the result; set by `infer`
   value result;                 // null while inferring and simplifying
+  const sequence<graph>* bodies = nullptr;  // where the attributes' bodies are; null: in the builder's graph
 
   constexpr value operator[](int k) const { return operands[k]; }
   constexpr extent attribute(int k) const { return attributes[k]; }
@@ -71,7 +72,7 @@ using flag_list = sequence<char>;
 
 /// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
 struct rule_set {
-  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false;
+  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false;
 };
 
 /// What reverse mode keeps of an operation with several results between its way forward and its way back.
@@ -165,7 +166,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { &P::batch; }) t.batch = &P::batch, t.has.batch = true;
   if constexpr (requires { &P::linear; }) t.linear = &P::linear, t.has.linear = true;
   if constexpr (requires { &P::view; }) t.view = &P::view;
-  if constexpr (requires { &P::batch_all; }) t.all = &multiple_rules_for<P>;
+  if constexpr (requires { &P::batch_all; }) t.all = &multiple_rules_for<P>, t.has.several = true;
   return t;
 }
 
@@ -250,7 +251,13 @@ struct builder {
     if (g.error.length > 0) return dead();
     if (simplifying && c.op->has.simplify && (inlining || c.op->kind != role::call))
       if (value simpler = c.op->simplify(c)) return simpler;
-    return {this, append(c)};
+    if (!c.bodies) return {this, append(c)};
+    sequence<extent> attributes;
+    for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attributes[k]);
+    for (extent k = 1; k <= attributes[0]; ++k) attributes[std::size_t(k)] = add_subgraph((*c.bodies)[std::size_t(attributes[std::size_t(k)])]);
+    call own = c;
+    own.bodies = nullptr, own.attributes = attributes.data();
+    return {this, append(own)};
   }
 
   /// Keeps the body of a call; its number goes into the call's attributes.

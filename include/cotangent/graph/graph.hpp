@@ -41,4 +41,15 @@ struct graph {
   constexpr int size() const { return int(nodes.count); }
 };
 
+/// The graph without a copy of its lists, which must outlive it and are not written to.
+constexpr graph borrowed(const graph& g) {
+  graph r;
+  const auto borrow = []<class T>(const sequence<T>& list) { return sequence<T>::borrow(list.items, list.count); };
+  r.nodes = borrow(g.nodes), r.operands = borrow(g.operands), r.attributes = borrow(g.attributes);
+  r.inputs = borrow(g.inputs), r.outputs = borrow(g.outputs);
+  r.symbols = borrow(g.symbols), r.equalities = borrow(g.equalities), r.subgraphs = borrow(g.subgraphs);
+  r.error = g.error;
+  return r;
+}
+
 }  // namespace cotangent

@@ -65,6 +65,9 @@ constexpr graph part_of(const graph& g, const sequence<int>& inputs, const seque
     }
   }
 
+  std::size_t nodes = in.size();
+  for (int n = 0; n < g.size(); ++n) nodes += needed[std::size_t(n)] && !given[std::size_t(n)];
+  part.nodes.reserve(nodes), part.operands.reserve(2 * nodes), part.attributes.reserve(nodes);
   sequence<int> place;
   place.assign(count, -1);
   const auto append = [&](const node& x) {

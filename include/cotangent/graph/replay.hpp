@@ -26,12 +26,10 @@ struct replay {
     call c;
     c.b = &to, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims, c.operands = mapped, c.count = x.operand_count,
     c.attributes = from.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
-    if (symbols.count > 0 || x.op->kind == role::call) {
+    if (x.op->kind == role::call) c.bodies = &from.subgraphs;
+    if (symbols.count > 0) {
       attributes.clear();
       for (int k = 0; k < x.attribute_count; ++k) attributes.push_back(translate(c.attributes[k]));
-      if (x.op->kind == role::call)  // attribute 0 counts the bodies, whose numbers follow
-        for (extent k = 1; k <= attributes[0]; ++k)
-          attributes[std::size_t(k)] = to.add_subgraph(from.subgraphs[std::size_t(attributes[std::size_t(k)])]);
       c.attributes = attributes.data();
     }
     return c;
@@ -46,7 +44,7 @@ struct replay {
       return;
     }
     const call c = at(n);
-    if (x.op->all) {
+    if (x.op->has.several) {
       sequence<value> values;
       if (to.simplifying && to.inlining) x.op->all->simplify(c, values);
       if (values.empty()) values = results_of(to.emit_inferred(c));

@@ -58,7 +58,7 @@ struct element_p {
   }
 };
 
-constexpr bool has_several_results(const node& x) { return x.op && x.op->all; }
+constexpr bool has_several_results(const node& x) { return x.op_id != 0 && x.op->has.several; }
 constexpr bool any_has_several_results(const graph& g) {
   for (const node& x : g.nodes)
     if (has_several_results(x)) return true;

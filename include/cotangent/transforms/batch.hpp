@@ -58,7 +58,7 @@ constexpr graph batch_graph(const graph& g, const sequence<int>& in_axes, const 
           if (with_results[i] == g.operand(n, 0)) batched[std::size_t(n)] = result_batched[i][std::size_t(g.attribute(n, 0))];
       continue;
     }
-    if (g[n].op->all && g[n].operand_count <= max_operands) {
+    if (g[n].op->has.several && g[n].operand_count <= max_operands) {
       sequence<value> results;
       flag_list of_results;
       g[n].op->all->batch(r.at(n), flags, size, results, of_results);

@@ -5,8 +5,11 @@
 
 namespace cotangent {
 
-/// The bodies of a call, which are attributes 1, 2, ….
-constexpr const graph& body_of(const call& c, int k) { return c.b->g.subgraphs[std::size_t(c.attribute(1 + k))]; }
+/// The bodies of a call, which are attributes 1, 2, …; borrowed from where the call comes from.
+constexpr graph body_of(const call& c, int k) {
+  const sequence<graph>& bodies = c.bodies ? *c.bodies : c.b->g.subgraphs;
+  return borrowed(bodies[std::size_t(c.attribute(1 + k))]);
+}
 
 /// The extents of output `o` of a body, in terms of the operands' extents.
 constexpr shape output_extents(const call& c, const graph& body, int o) {

@@ -13,14 +13,14 @@ constexpr value batched_call(const call& c, const bool* batched, extent size) {
   sequence<extent> attributes;
   for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attribute(k));
   for (extent k = 1; k <= attributes[0]; ++k) {
-    const graph body = c.b->g.subgraphs[std::size_t(attributes[std::size_t(k)])];
+    const graph body = body_of(c, int(k) - 1);
     sequence<int> in, out;
     in.assign(body.inputs.size(), 0);
     out.assign(body.outputs.size(), 0);
     attributes[std::size_t(k)] = c.b->add_subgraph(batch_graph(body, in, out, is_symbol(size) ? dyn : size));
   }
   call d = c;
-  d.operands = operands.data(), d.attributes = attributes.data();
+  d.operands = operands.data(), d.attributes = attributes.data(), d.bodies = nullptr;
   return c.b->emit(d);
 }
 
@@ -31,7 +31,7 @@ struct custom_jvp_p {
   static constexpr role kind = role::call;
   static constexpr int output(const call& c) { return int(c.attribute(3)); }
   static constexpr void infer(call& c) {
-    const graph& f = body_of(c, 0);
+    const graph f = body_of(c, 0);
     const int o = f.outputs[std::size_t(output(c))];
     c.type = f[o].type;
     c.dims = output_extents(c, f, o);
@@ -76,7 +76,7 @@ struct custom_vjp_p {
   static constexpr std::string_view name = "custom_vjp";
   static constexpr role kind = role::call;
   static constexpr void infer(call& c) {
-    const graph& f = body_of(c, 0);
+    const graph f = body_of(c, 0);
     c.type = f[f.outputs[0]].type;
     c.dims = output_extents(c, f, f.outputs[0]);
   }

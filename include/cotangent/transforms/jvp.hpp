@@ -34,7 +34,7 @@ constexpr graph jvp_graph(const graph& g, const flag_list& active) {
       operand_tangents.push_back(tangent[std::size_t(g.operand(n, k))]);
       any = any || operand_tangents.back();
     }
-    if (any && g[n].op->all) {
+    if (any && g[n].op->has.several) {
       sequence<value> results, tangents;
       g[n].op->all->jvp(r.at(n), operand_tangents.data(), results, tangents);
       r.set_results(n, results);

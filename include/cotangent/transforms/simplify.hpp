@@ -38,7 +38,7 @@ constexpr graph remove_dead(graph g) {
   if (!g.subgraphs.empty()) {
     sequence<graph> bodies;
     for (int n = 0; n < g.size(); ++n) {
-      if (!nodes[n].op || nodes[n].op->kind != role::call) continue;
+      if (nodes[n].op_id == 0 || nodes[n].op->kind != role::call) continue;
       extent* const a = attributes + nodes[n].attributes;
       for (extent k = 1; k <= a[0]; ++k) {
         bodies.push_back(std::move(g.subgraphs[std::size_t(a[k])]));
