@@ -3,7 +3,8 @@
 
 A program is a ```cpp block with `int main`. A ```text block under `<!-- output -->` is what the program before it prints;
 under `<!-- output: NAME -->` it is the part of the page's last program's output that follows a line `#NAME`. --update
-writes the real outputs; otherwise a difference is an error. CXX names the compiler.
+writes the real outputs; otherwise a difference is an error. CXX names the compiler. What docs/examples/NAME.md quotes must
+be in examples/NAME.cpp.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/for-jax-users.md", "docs/performance.md", "docs/inside.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/for-jax-users.md", "docs/loops.md", "docs/performance.md", "docs/inside.md"]
 PROGRAM = re.compile(r"^```cpp\n(.*?)^```$", re.S | re.M)
 OUTPUT = re.compile(r"^(<!-- output(?:: (\w+))? -->\n```text\n)(.*?)(^```$)", re.S | re.M)
 FLAGS = ["-std=c++20", "-O1", "-march=native", "-mtune=generic", "-Wall", "-Wextra", "-I" + str(ROOT / "include"), "-isystem", "/usr/include/eigen3"]
@@ -44,6 +45,12 @@ def checked(text, folder):
     return OUTPUT.sub(real, text)
 
 
+def misquotes(page):
+    """The C++ blocks of a page on an example that are not in its program."""
+    program = (ROOT / "examples" / page.with_suffix(".cpp").name).read_text()
+    return [block for block in PROGRAM.findall(page.read_text()) if block not in program]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
@@ -51,7 +58,11 @@ def main():
     options = parser.parse_args()
     same = True
     with tempfile.TemporaryDirectory() as folder:
-        for page in options.files or [ROOT / p for p in PAGES]:
+        for page in options.files or [ROOT / p for p in PAGES] + sorted((ROOT / "docs/examples").glob("*.md")):
+            if page.resolve().parent == ROOT / "docs/examples":
+                for block in misquotes(page.resolve()):
+                    print(f"{page}: this is not in the program:\n{block}", flush=True)
+                    same = False
             old = page.read_text()
             new = checked(old, pathlib.Path(folder))
             print(f"{page}: {'as printed' if old == new else 'differs'}", flush=True)
