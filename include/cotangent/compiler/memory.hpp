@@ -15,21 +15,23 @@ constexpr extent buffer_bytes(const buffer& b) {
   return (b.dims.size() * size_of(b.type) + arena_alignment - 1) / arena_alignment * arena_alignment;
 }
 
-/// Whether step `at` reads buffer `b` only at the very elements that it writes to `to`, point by point.
+/// Whether step `at` reads buffer `b` only at the very elements that it writes to `to`, point by point, and before it
+/// writes them.
 constexpr bool reads_in_place(const schedule& s, int at, int b, int to) {
   const step& x = s.steps[std::size_t(at)];
   if (x.node >= 0) return false;
   const statement* stored = nullptr;
+  int stored_at = 0;
   for (int i = 0; i < x.statement_count; ++i) {
     const statement& t = s.statements[std::size_t(x.statements + i)];
-    if (t.what == statement::store && s.step_buffers[std::size_t(x.buffers + t.buffer)] == to) stored = &t;
+    if (t.what == statement::store && s.step_buffers[std::size_t(x.buffers + t.buffer)] == to) stored = &t, stored_at = i;
     if (t.what == statement::reduce && s.step_buffers[std::size_t(x.buffers + t.buffer)] == to) return false;
   }
   if (!stored) return false;
   for (int i = 0; i < x.statement_count; ++i) {
     const statement& t = s.statements[std::size_t(x.statements + i)];
     if (t.what != statement::load || s.step_buffers[std::size_t(x.buffers + t.buffer)] != b) continue;
-    if (t.indexed_strides.rank > 0 || t.where.offset != stored->where.offset || !(t.where.strides == stored->where.strides)) return false;
+    if (i > stored_at || t.indexed_strides.rank > 0 || t.where.offset != stored->where.offset || !(t.where.strides == stored->where.strides)) return false;
   }
   return true;
 }

@@ -204,11 +204,11 @@ template <class F, class Options> struct scanned : transform_base<scanned<F, Opt
     bool given = n != dyn;
     const auto look = [&]<class Leaf>(type_is<Leaf>) {
       const shape s = Leaf::type_shape();
+      given = true;
       if (s.rank == 0) {
         if (why) *why = message{} << "scan: an array to scan over is a scalar (" << Leaf::type << "[]); it needs a leading axis";
         return;
       }
-      given = true;
       if (n == dyn) n = s[0];
       else if (s[0] != dyn && s[0] != n && why && Options::length != dyn)
         *why = message{} << "scan: the length is " << n << ", but an array to scan over has leading extent " << s[0] << " (" << Leaf::type << s << ")";

@@ -70,7 +70,7 @@ template <class X> constexpr auto as_bound(const X& x) {
     static_assert(std::is_integral_v<X>, "fori_loop: a bound must be an integer");
     return std::int32_t(x);
   } else {
-    static_assert(X::rank() == 0, "fori_loop: a bound must be a scalar");
+    static_assert(X::rank() == 0 && !is_floating(X::type) && !is_complex(X::type), "fori_loop: a bound must be an integer scalar");
     if constexpr (X::type == dtype::int32) return x;
     else return astype<std::int32_t>(x);
   }
