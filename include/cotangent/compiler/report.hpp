@@ -78,7 +78,7 @@ template <class Program> constexpr program_cost cost_of() {
 
 inline std::string shape_text(const shape& s) {
   std::string r = "[";
-  for (int i = 0; i < s.rank; ++i) r += (i ? "," : "") + extent_text(s[i]);
+  for (int i = 0; i < s.rank; ++i) (r += i ? "," : "") += extent_text(s[i]);
   return r + "]";
 }
 
@@ -104,25 +104,26 @@ template <class Program> std::string steps_text(const std::string& prefix) {
     text += prefix + "step " + std::to_string(i) + ": ";
     const bool is_call = s.node >= 0 && runs_bodies(g[s.node]);
     if (s.node >= 0) text += operation_text(g, s.node) + (is_call ? "" : " -> " + type_text(g[s.node]));
-    else text += "kernel over " + shape_text(s.space) + (s.after_rows ? ", on each block of finished rows of the step before" : "");
+    else ((text += "kernel over ") += shape_text(s.space)) += s.after_rows ? ", on each block of finished rows of the step before" : "";
     text += '\n';
     std::string reads, writes, operations;
     for (int k = 0; k < s.statement_count; ++k) {
       const statement& t = plan.statements[std::size_t(s.statements + k)];
-      if (t.what == statement::apply) operations += " " + (t.node >= 0 ? std::string(g[t.node].op->name) : std::string("index"));
+      if (t.what == statement::apply) (operations += " ") += t.node >= 0 ? g[t.node].op->name : std::string_view("index");
       if (t.what == statement::load && t.node >= 0) operations += " gather";
       if (t.what != statement::load && t.what != statement::store && t.what != statement::reduce) continue;
       const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + t.buffer)])];
       std::string where = name(b) + " " + shape_text(b.dims);
       if (t.what == statement::reduce) where = std::string(g[t.node].op->name) + " into " + where;
-      (t.what == statement::load ? reads : writes) += (t.what == statement::load ? reads : writes).empty() ? where : "; " + where;
+      std::string& to = t.what == statement::load ? reads : writes;
+      (to += to.empty() ? "" : "; ") += where;
     }
     if (s.node >= 0) {
       const int operands = g[s.node].operand_count, shown = s.buffer_count - is_call;
       for (int k = 0; k < shown; ++k) {
         const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + k)])];
         std::string& to = k >= operands ? writes : reads;
-        to += (to.empty() ? "" : "; ") + name(b) + " " + shape_text(b.dims);
+        ((to += to.empty() ? "" : "; ") += name(b) + " ") += shape_text(b.dims);
       }
     }
     if (!operations.empty()) text += prefix + "  computes" + operations + "\n";

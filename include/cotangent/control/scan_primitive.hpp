@@ -76,6 +76,7 @@ struct scan_p : several_results {
   /// value flows into are too.
   static constexpr flag_list active_inputs(const scan_call& s, const flag_list& active, flag_list (*flow)(const graph&, const flag_list&)) {
     flag_list flags;
+    flags.reserve(active.size() + 1);
     if (s.indexed) flags.push_back(false);
     for (char a : active) flags.push_back(a);
     spread_over_carries(s.body, s.carry(0), s.carries.size(), flags, flow);

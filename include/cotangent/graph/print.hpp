@@ -8,14 +8,25 @@
 namespace cotangent {
 
 /// An extent; run-time ones are n0, n1, ….
-inline std::string extent_text(extent e) { return is_symbol(e) ? "n" + std::to_string(e - symbol_base) : std::to_string(e); }
+inline std::string extent_text(extent e) {
+  std::string s(is_symbol(e) ? "n" : "");
+  return s += std::to_string(is_symbol(e) ? e - symbol_base : e);  // (g++ 12 warns of "n" + string)
+}
 
 /// float32[3,n0]
-inline std::string type_text(const node& n) {
-  std::string s(name_of(n.type));
+inline std::string type_text(dtype type, const shape& dims) {
+  std::string s(name_of(type));
   s += '[';
-  for (int i = 0; i < n.dims.rank; ++i) s += (i ? "," : "") + extent_text(n.dims[i]);
+  for (int i = 0; i < dims.rank; ++i) (s += i ? "," : "") += extent_text(dims[i]);
   return s + ']';
+}
+inline std::string type_text(const node& n) { return type_text(n.type, n.dims); }
+/// Of an operation with several results (float32[], float32[8]).
+inline std::string type_text(const graph& g, int n) {
+  if (!has_several_results(g[n])) return type_text(g[n]);
+  std::string s;
+  for (const call_form::result& r : call_form(g, n).results) (s += s.empty() ? "(" : ", ") += type_text(r.type, r.dims);
+  return s + ')';
 }
 
 inline std::string number_text(double x) {
@@ -38,23 +49,27 @@ inline std::string operation_text(const graph& g, int n) {
   std::string s(x.op->name);
   if (x.attribute_count == 0 || x.op_id == primitive_of<dense_p>.id || x.op->kind == role::call) return s;
   s += '(';
-  for (int k = 0; k < x.attribute_count; ++k) s += (k ? "," : "") + extent_text(g.attribute(n, k));
+  for (int k = 0; k < x.attribute_count; ++k) (s += k ? "," : "") += extent_text(g.attribute(n, k));
   return s + ')';
 }
 
-/// One line per node: `%4: float32[3,5] = mul %2 %3`. Constants appear at their uses.
-inline std::string graph_text(const graph& g) {
-  std::string s = "inputs:";
-  for (int i : g.inputs) s += " %" + std::to_string(i) + ": " + type_text(g[i]);
+/// One line per node: `%4: float32[3,5] = mul %2 %3`. Constants appear at their uses, bodies of loops and branches under
+/// their node. `prefix` stands before each line.
+inline std::string graph_text(const graph& g, const std::string& prefix = "") {
+  std::string s = prefix + "inputs:";
+  for (int i : g.inputs) ((s += " %") += std::to_string(i) + ": ") += type_text(g[i]);
   s += '\n';
   for (int n = 0; n < g.size(); ++n) {
-    if (g[n].is_input() || is_scalar_constant(g[n])) continue;
-    s += "  %" + std::to_string(n) + ": " + type_text(g[n]) + " = " + operation_text(g, n);
-    for (int k = 0; k < g[n].operand_count; ++k) s += " " + operand_text(g, g.operand(n, k));
+    const node& x = g[n];
+    if (x.is_input() || is_scalar_constant(x)) continue;
+    (s += prefix) += "  %" + std::to_string(n) + ": " + type_text(g, n) + " = " + operation_text(g, n);
+    for (int k = 0; k < x.operand_count; ++k) (s += " ") += operand_text(g, g.operand(n, k));
     s += '\n';
+    if (x.op->kind == role::call)
+      for (extent k = 1; k <= g.attribute(n, 0); ++k) s += graph_text(g.subgraphs[std::size_t(g.attribute(n, int(k)))], prefix + "      ");
   }
-  s += "outputs:";
-  for (int o : g.outputs) s += " " + operand_text(g, o);
+  (s += prefix) += "outputs:";
+  for (int o : g.outputs) (s += " ") += operand_text(g, o);
   return s + '\n';
 }
 
