@@ -119,7 +119,8 @@ TEST_CASE("linear recurrences by associative_scan are those of scan, with their 
 
 TEST_CASE("associative_scan over run-time extents") {
   constexpr auto f = [](auto a, auto b) {
-    return std::tuple(recurrence(a, b), ct::associative_scan(add, a, ct::reverse), ct::associative_scan([](auto a, auto b) { return ct::maximum(a, b); }, a, ct::axis<1>));
+    const auto loss = [](auto a, auto b) { return ct::sum(ct::sin(recurrence(a, b))); };
+    return std::tuple(recurrence(a, b), ct::associative_scan(add, a, ct::reverse), ct::grad(loss, ct::wrt<0, 1>)(a, b), ct::associative_scan([](auto a, auto b) { return ct::maximum(a, b); }, a, ct::axis<1>));
   };
   for (extent n : {0, 1, 2, 7, 30}) {
     INFO("length " << n);

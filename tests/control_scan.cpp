@@ -181,13 +181,3 @@ TEST_CASE("vmap over the carry alone, the xs alone, and a captured array alone")
   };
   check_jit(all, 1e-13, between<double, 2>(-1, 1), between<double, 3, 2>(-1, 1, 1), between<double, 5, 2>(-1, 1, 2), between<double, 5, 4, 2>(-1, 1, 3), between<double, 2>(-1, 1, 4), between<double, 2, 6>(-1, 1, 5));
 }
-
-TEST_CASE("cond, switch_ and map called with arrays, outside a trace") {
-  const ct::array<double, 2> x{1, 2}, w{3, 4};
-  CHECK(ct::cond(true, [](auto x) { return x + 1.0; }, [](auto x) { return -x; }, x) == ct::array<double, 2>{2, 3});
-  CHECK(ct::cond(false, [](auto x) { return x + 1.0; }, [](auto x) { return -x; }, x) == ct::array<double, 2>{-1, -2});
-  CHECK(ct::switch_(1, std::tuple([](auto x) { return x; }, [](auto x) { return x * x; }), x) == ct::array<double, 2>{1, 4});
-  CHECK(ct::map([](auto x) { return x * 2.0; }, x) == ct::array<double, 2>{2, 4});
-  CHECK(ct::map([w](auto x) { return x * w; }, x) == ct::array<double, 2, 2>{{3, 4}, {6, 8}});
-  CHECK(ct::while_loop([](auto x) { return ct::sum(x) < 20.0; }, [](auto x) { return x * 2.0; }, x) == ct::array<double, 2>{8, 16});
-}

@@ -66,7 +66,7 @@ constexpr auto nested = [](auto c, auto rows) {
 
 TEST_CASE("a recurrent network: derivatives for the carry, the xs and the captured weights") {
   const std::tuple x(between<double, 3>(-1, 1), between<double, 5, 3>(-1, 1, 1), between<double, 3, 3>(-1, 1, 2), between<double, 3>(-1, 1, 3));
-  check_rules_of(network, x);
+  check_derivatives(network, x);
   std::apply([](const auto&... a) { check_same(graph_of(network, a...), graph_of(network_unrolled, a...), tensors_of(a...)); }, x);
 }
 

@@ -109,6 +109,18 @@ TEST_CASE("an rvalue array gives its memory to the result, an lvalue keeps its e
   CHECK_THROWS_WITH(step(p, g), Catch::Contains("moved-from"));
 }
 
+TEST_CASE("a donated array is not overwritten before its last read in the same kernel") {
+  const ct::array<double, 3> c{0.5, -0.25, 1}, x{1, 2, 3};
+  constexpr auto f = [](auto c, auto x) { return std::tuple(ct::sin(ct::matmul(ct::outer(x, x), c)) + x, ct::cos(c), c * 1.0 + x, c); };
+  const auto want = ct::jit(f)(c, x);
+  auto given = c;
+  const auto got = ct::jit(f)(std::move(given), x);
+  CHECK(std::get<0>(got) == std::get<0>(want));
+  CHECK(std::get<1>(got) == std::get<1>(want));
+  CHECK(std::get<2>(got) == std::get<2>(want));
+  CHECK(std::get<3>(got) == c);
+}
+
 TEST_CASE("a donated array that is read again later, in another order, is not overwritten too early") {
   const auto f = ct::jit([](auto x) { return ct::flip<0>(x) + ct::sum(x); });
   const auto x = wavy<double, 5000>();

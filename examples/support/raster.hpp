@@ -21,9 +21,12 @@ using colour = std::array<std::uint8_t, 3>;
 using colour_map = std::array<colour, 10>;
 
 /// Tenths of matplotlib's maps (van der Walt and Smith, 2015; CC0): even steps look even, in print and to the colour-blind.
-inline constexpr colour_map viridis{{{68, 1, 84}, {72, 40, 120}, {62, 74, 137}, {49, 104, 142}, {38, 130, 142}, {31, 158, 137}, {53, 183, 121}, {110, 206, 88}, {181, 222, 43}, {253, 231, 37}}};
-inline constexpr colour_map magma{{{0, 0, 4}, {24, 15, 61}, {68, 15, 118}, {114, 31, 129}, {158, 47, 127}, {205, 64, 113}, {241, 96, 93}, {253, 150, 104}, {254, 202, 141}, {252, 253, 191}}};
-inline constexpr colour_map inferno{{{0, 0, 4}, {27, 12, 65}, {74, 12, 107}, {120, 28, 109}, {165, 44, 96}, {207, 68, 70}, {237, 105, 37}, {251, 155, 6}, {247, 209, 61}, {252, 255, 164}}};
+inline constexpr colour_map viridis{{{68, 1, 84}, {72, 40, 120}, {62, 74, 137}, {49, 104, 142}, {38, 130, 142},
+                                     {31, 158, 137}, {53, 183, 121}, {110, 206, 88}, {181, 222, 43}, {253, 231, 37}}};
+inline constexpr colour_map magma{{{0, 0, 4}, {24, 15, 61}, {68, 15, 118}, {114, 31, 129}, {158, 47, 127},
+                                   {205, 64, 113}, {241, 96, 93}, {253, 150, 104}, {254, 202, 141}, {252, 253, 191}}};
+inline constexpr colour_map inferno{{{0, 0, 4}, {27, 12, 65}, {74, 12, 107}, {120, 28, 109}, {165, 44, 96},
+                                     {207, 68, 70}, {237, 105, 37}, {251, 155, 6}, {247, 209, 61}, {252, 255, 164}}};
 
 inline colour colour_at(const colour_map& map, double t) {
   const double x = std::isfinite(t) ? std::clamp(t, 0.0, 1.0) * 9 : 0;

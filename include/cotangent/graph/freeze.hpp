@@ -28,6 +28,7 @@ template <std::size_t Capacity> struct packed_words {
 /// A graph as a list of numbers: graph by graph, depth first, each node followed by its lists.
 template <std::size_t Capacity> struct packed_graph {
   static constexpr std::size_t node_words = 5;  // of a node without lists
+  static constexpr extent has_primitive = 256;  // (comparing the pointer with null is not constant under -fsanitize)
   packed_words<Capacity> data;
   const primitive* primitives[Capacity / node_words] = {};  // of the nodes
   graph_sizes sizes;
@@ -61,7 +62,7 @@ template <std::size_t Capacity> struct packed_graph {
     if (data.count <= Capacity) {
       primitives[sizes.nodes] = x.op;
       extent* to = data.words + at;
-      to[0] = extent(x.type), to[1] = extent(x.bits), to[2] = rank, to[3] = operand_count, to[4] = attribute_count;
+      to[0] = extent(x.type) + (x.op_id != 0 ? has_primitive : 0), to[1] = extent(x.bits), to[2] = rank, to[3] = operand_count, to[4] = attribute_count;
       to += node_words;
       for (int i = 0; i < rank; ++i) to[i] = x.dims.dims[i];
       to += rank;
@@ -106,9 +107,9 @@ template <graph_sizes S> struct frozen_graph {
       from += 6;
       int operand_count = 0, attribute_count = 0;
       for (std::size_t n = 0; n < h.own.nodes; ++n, ++x, ++op) {
-        if (*op) x->op = *op, x->op_id = (*op)->id;
+        if (from[0] >= packed_graph<Capacity>::has_primitive) x->op = *op, x->op_id = (*op)->id;
         const int rank = int(from[2]), own_operands = int(from[3]), own_attributes = int(from[4]);
-        x->type = dtype(from[0]), x->bits = std::uint64_t(from[1]), x->dims.rank = rank;
+        x->type = dtype(from[0] % packed_graph<Capacity>::has_primitive), x->bits = std::uint64_t(from[1]), x->dims.rank = rank;
         x->operands = operand_count, x->operand_count = own_operands, x->attributes = attribute_count, x->attribute_count = own_attributes;
         from += packed_graph<Capacity>::node_words;
         for (int i = 0; i < rank; ++i) x->dims.dims[i] = from[i];
