@@ -21,8 +21,21 @@ constexpr graph check_computable(graph g) {
   return g;
 }
 
+/// Whether the traced function has loops or branches: then pruning is an evaluation of its own.
+template <class F, class... V> consteval bool any_runs_bodies() {
+  for (const node& n : traced_function<F, V...>.nodes)
+    if (runs_bodies(n)) return true;
+  return false;
+}
+template <class F, class... V> struct make_unpruned {
+  constexpr graph operator()() const { return simplify(thaw(traced_function<F, V...>)); }
+};
+template <class F, class... V> inline constexpr auto unpruned_function = freeze<make_unpruned<F, V...>{}>();
 template <class F, class... V> struct make_simplified {
-  constexpr graph operator()() const { return check_computable(prune_results(simplify(thaw(traced_function<F, V...>)))); }
+  constexpr graph operator()() const {
+    if constexpr (any_runs_bodies<F, V...>()) return check_computable(prune_results(thaw(unpruned_function<F, V...>)));
+    else return check_computable(simplify(thaw(traced_function<F, V...>)));
+  }
 };
 /// The optimized graph, as users see it.
 template <class F, class... V> inline constexpr auto simplified_function = freeze<make_simplified<F, V...>{}>();

@@ -85,7 +85,7 @@ struct checkpoint_p : several_results {
     if (!body.error.empty()) b.fail(body.error);
     if (b.failed()) return {};
     call_form form;
-    form.bodies.push_back(b.add_subgraph(body));
+    form.bodies.push_back(b.add_subgraph(graph(body)));
     const sequence<shape> outputs = body_shapes(b, body, shapes_of(operands));
     for (std::size_t o = 0; o < outputs.size(); ++o) form.results.push_back({body[body.outputs[o]].type, outputs[o]});
     return emit_all<checkpoint_p>(b, form, operands);

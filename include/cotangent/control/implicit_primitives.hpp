@@ -58,7 +58,7 @@ struct linear_solve_p : several_results {
     call_form form;
     for (const graph* g : {&s.product, &s.solve, &s.transposed}) {
       if (!g->error.empty()) b.fail(g->error);
-      form.bodies.push_back(b.add_subgraph(*g));
+      form.bodies.push_back(b.add_subgraph(graph(*g)));
     }
     if (b.failed()) return {};
     for (value v : s.b) form.results.push_back({v.type(), v.dims()});
@@ -184,7 +184,7 @@ struct root_p : several_results {
     call_form form;
     for (const graph* g : {&s.f, &s.solve, &s.tangent, &s.cotangent}) {
       if (!g->error.empty()) b.fail(g->error);
-      form.bodies.push_back(b.add_subgraph(*g));
+      form.bodies.push_back(b.add_subgraph(graph(*g)));
     }
     if (b.failed()) return {};
     for (value v : s.guess) form.results.push_back({v.type(), v.dims()});

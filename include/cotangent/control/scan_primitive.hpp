@@ -53,12 +53,11 @@ struct scan_p : several_results {
   }
 
   /// The results of a scan. The extents of carries and the equalities of the body are checked.
-  static constexpr sequence<value> write(builder& b, const scan_call& s) {
+  static constexpr sequence<value> write(builder& b, scan_call s) {
     if (!s.body.error.empty()) b.fail(s.body.error);
     if (b.failed()) return {};
     const sequence<shape> outputs = body_shapes(b, s.body, s.input_shapes());
     call_form form;
-    form.bodies.push_back(b.add_subgraph(s.body));
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const dtype type = s.body[s.body.outputs[o]].type;
       if (o < s.carries.size()) check_carry(b, "scan", o, s.carries[o], type, outputs[o]);
@@ -69,6 +68,7 @@ struct scan_p : several_results {
     form.own = {s.length, extent(s.carries.size()), extent(s.xs.size()), s.reverse, s.indexed};
     sequence<value> operands;
     for (std::size_t k = 0; k < s.carries.size() + s.xs.size() + s.constants.size(); ++k) operands.push_back(s.operand(k));
+    form.bodies.push_back(b.add_subgraph(std::move(s.body)));
     return emit_all<scan_p>(b, form, operands);
   }
 
@@ -117,7 +117,7 @@ struct scan_p : several_results {
       if (out[o]) outputs.push_back(joint.outputs[m + o]);
     sequence<int> more;
     d.body = part_of(joint, inputs, outputs, more);
-    const sequence<value> r = write(*c.b, d);
+    const sequence<value> r = write(*c.b, std::move(d));
     if (c.b->failed()) return;
     std::size_t at = n;
     sequence<value> carry_tangents;
@@ -143,7 +143,7 @@ struct scan_p : several_results {
     if (!joint.error.empty()) return c.b->fail(joint.error);
     const halves h = split(joint, inputs, s.body.outputs.size(), residuals::cheapest);
     s.body = h.early;
-    const sequence<value> r = write(*c.b, s);
+    const sequence<value> r = write(*c.b, std::move(s));
     if (c.b->failed()) return;
     const std::size_t own = r.size() - h.kept;
     for (std::size_t i = 0; i < own; ++i) results.push_back(r[i]);
@@ -231,7 +231,7 @@ struct scan_p : several_results {
         }
       }
       back.body = part_of(whole, concat(concat(concat(index, carries), elements), constants), all_outputs, none);
-      const sequence<value> r2 = write(*c.b, back);
+      const sequence<value> r2 = write(*c.b, std::move(back));
       if (c.b->failed()) return;
       std::size_t at_carry = 0, at_sum = outputs.size(), at_x = at_sum + of_sums.size();
       for (std::size_t i = std::size_t(s.indexed); i < s.inputs(); ++i)
@@ -252,10 +252,11 @@ struct scan_p : several_results {
     for (std::size_t k = 0; k < s.xs.size(); ++k)
       if (batched[s.carries.size() + k]) s.xs[k] = move_axis(s.xs[k], 0, 1);
     s.body = batch_graph(s.body, in_axes, out_axes, is_symbol(size) ? dyn : size);
-    const sequence<value> r = write(*c.b, s);
+    const std::size_t carries = s.carries.size();
+    const sequence<value> r = write(*c.b, std::move(s));
     for (std::size_t o = 0; o < r.size(); ++o) {
       const bool mapped = out_axes[o] == 0;
-      results.push_back(mapped && o >= s.carries.size() ? move_axis(r[o], 1, 0) : r[o]);
+      results.push_back(mapped && o >= carries ? move_axis(r[o], 1, 0) : r[o]);
       flags.push_back(mapped);
     }
   }
@@ -307,7 +308,7 @@ struct scan_p : several_results {
     for (std::size_t k = 0; k < hoisted.size(); ++k) inputs.push_back(hoisted[k]), t.constants.push_back(hoisted_values[k]);
     t.body = part_of(g, inputs, outputs, more);
     for (int i : more) t.constants.push_back(operand_of_input(i));
-    const sequence<value> r = write(b, t);
+    const sequence<value> r = write(b, std::move(t));
     if (b.failed()) return;
     std::size_t at = 0;
     for (std::size_t o = 0; o < g.outputs.size(); ++o) results.push_back(o < n && !kept_carries[o] ? s.carries[o] : r[at++]);
@@ -344,7 +345,7 @@ struct scan_p : several_results {
     }
     t.body = part_of(body, inputs, outputs, more);
     for (int i : more) t.constants.push_back(s.operand(std::size_t(i) - std::size_t(s.indexed)));
-    const sequence<value> r = write(*c.b, t);
+    const sequence<value> r = write(*c.b, std::move(t));
     if (c.b->failed()) return;
     std::size_t at = 0;
     for (std::size_t o = 0; o < used.size(); ++o) results.push_back(wanted[o] ? r[std::size_t(place[at++])] : value());

@@ -25,14 +25,14 @@ struct switch_p : several_results {
     return s;
   }
 
-  static constexpr sequence<value> write(builder& b, const switch_call& s) {
+  static constexpr sequence<value> write(builder& b, switch_call s) {
     for (const graph& g : s.branches)
       if (!g.error.empty()) b.fail(g.error);
     if (b.failed()) return {};
     call_form form;
     const sequence<shape> inputs = shapes_of(s.operands);
     for (std::size_t k = 0; k < s.branches.size(); ++k) {
-      const graph& g = s.branches[k];
+      graph& g = s.branches[k];
       const sequence<shape> outputs = body_shapes(b, g, inputs);
       for (std::size_t o = 0; o < outputs.size(); ++o) {
         const dtype type = g[g.outputs[o]].type;
@@ -45,7 +45,7 @@ struct switch_p : several_results {
         for (int i = 0; same && i < outputs[o].rank; ++i) same = b.symbols.unify(outputs[o][i], first.dims[i]);
         if (!same) b.fail(message{} << "cond: the branches must return the same types: result " << int(o) << " is " << first.type << first.dims << " in one and " << type << outputs[o] << " in another");
       }
-      form.bodies.push_back(b.add_subgraph(g));
+      form.bodies.push_back(b.add_subgraph(std::move(g)));
     }
     return emit_all<switch_p>(b, form, concat(sequence<value>{s.index}, s.operands));
   }
@@ -70,7 +70,7 @@ struct switch_p : several_results {
     }
     for (std::size_t k = 0; k < n; ++k)
       if (active[k]) s.operands.push_back(t[1 + k]);
-    const sequence<value> r = write(*c.b, s);
+    const sequence<value> r = write(*c.b, std::move(s));
     if (c.b->failed()) return;
     std::size_t at = m;
     for (std::size_t o = 0; o < m; ++o) results.push_back(r[o]), tangents.push_back(out[o] ? r[at++] : value());
@@ -133,7 +133,7 @@ struct switch_p : several_results {
       }
       s.branches[k] = b.finish();
     }
-    const sequence<value> r = write(*c.b, s);
+    const sequence<value> r = write(*c.b, std::move(s));
     for (std::size_t o = 0; o < r.size(); ++o) (o < m ? results : saved.values).push_back(r[o]);
     saved.flags = active;
   }
@@ -164,7 +164,7 @@ struct switch_p : several_results {
       for (value v : inline_graph(b, late, given)) b.g.outputs.push_back(v.id);
       back.branches.push_back(b.finish());
     }
-    const sequence<value> r = write(*c.b, back);
+    const sequence<value> r = write(*c.b, std::move(back));
     if (c.b->failed()) return;
     parts.push_back({});
     std::size_t next = 0;
@@ -199,7 +199,7 @@ struct switch_p : several_results {
       if (mapped[k]) s.operands[k] = batched_operand(s.operands[k], batched[1 + k], size);
     flags = out;
     if (!differs) {
-      results = write(*c.b, s);
+      results = write(*c.b, std::move(s));
       return;
     }
     for (std::size_t k = s.branches.size(); k-- > 0;) {
@@ -226,7 +226,7 @@ struct switch_p : several_results {
       return;
     }
     for (graph& g : s.branches) g = simplify(specialized(g, shapes_of(s.operands)));
-    results = write(*c.b, s);
+    results = write(*c.b, std::move(s));
   }
 
   static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {
@@ -247,7 +247,7 @@ struct switch_p : several_results {
       sequence<int> more;
       t.branches.push_back(part_of(g, chosen(g.inputs, needed), g.outputs, more));
     }
-    const sequence<value> r = write(*c.b, t);
+    const sequence<value> r = write(*c.b, std::move(t));
     if (c.b->failed()) return;
     std::size_t at = 0;
     for (char u : used) results.push_back(u ? r[at++] : value());

@@ -29,7 +29,7 @@ struct while_p : several_results {
     return w;
   }
 
-  static constexpr sequence<value> write(builder& b, const while_call& w) {
+  static constexpr sequence<value> write(builder& b, while_call w) {
     for (const graph* g : {&w.condition, &w.body})
       if (!g->error.empty()) b.fail(g->error);
     if (b.failed()) return {};
@@ -37,7 +37,7 @@ struct while_p : several_results {
     const sequence<shape> after = body_shapes(b, w.body, shapes_of(concat(w.carries, w.body_constants)));
     for (std::size_t k = 0; k < w.carries.size(); ++k) check_carry(b, "while_loop", k, w.carries[k], w.body[w.body.outputs[k]].type, after[k]);
     call_form form;
-    form.bodies = {b.add_subgraph(w.condition), b.add_subgraph(w.body)};
+    form.bodies = {b.add_subgraph(std::move(w.condition)), b.add_subgraph(std::move(w.body))};
     for (value v : w.carries) form.results.push_back({v.type(), v.dims()});
     form.own = {extent(w.carries.size()), extent(w.tested), extent(w.condition_constants.size())};
     return emit_all<while_p>(b, form, concat(concat(w.carries, w.condition_constants), w.body_constants));
@@ -64,7 +64,7 @@ struct while_p : several_results {
     }
     sequence<int> more;
     d.body = part_of(joint, concat(concat(inputs, part(joint.inputs, n, w.body_constants.size())), constant_tangents), outputs, more);
-    const sequence<value> r = write(*c.b, d);
+    const sequence<value> r = write(*c.b, std::move(d));
     if (c.b->failed()) return;
     std::size_t at = n;
     for (std::size_t k = 0; k < n; ++k) results.push_back(r[k]), tangents.push_back(active[k] ? r[at++] : value());
@@ -123,7 +123,7 @@ struct while_p : several_results {
       w.condition = any.finish(), w.body = held.finish();
       w.body_constants = concat(w.condition_constants, w.body_constants);
     }
-    results = write(*c.b, w);
+    results = write(*c.b, std::move(w));
     for (std::size_t k = 0; k < n; ++k) flags.push_back(active[k]);
   }
 
@@ -144,7 +144,7 @@ struct while_p : several_results {
     sequence<int> more;
     t.body = part_of(w.body, concat(part(w.body.inputs, 0, n), hoisted), w.body.outputs, more);
     for (int i : more) t.body_constants.push_back(operand(i));
-    results = write(*c.b, t);
+    results = write(*c.b, std::move(t));
   }
 
   static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {
@@ -174,7 +174,7 @@ struct while_p : several_results {
     for (int i : more_tested) t.condition_constants.push_back(std::size_t(i) < w.tested ? w.carries[std::size_t(i)] : w.condition_constants[std::size_t(i) - w.tested]);
     t.body = part_of(body, inputs, body.outputs, more);
     for (int i : more) t.body_constants.push_back(std::size_t(i) < n ? w.carries[std::size_t(i)] : w.body_constants[std::size_t(i) - n]);
-    const sequence<value> r = write(*c.b, t);
+    const sequence<value> r = write(*c.b, std::move(t));
     if (c.b->failed()) return;
     std::size_t at = 0;
     for (std::size_t k = 0; k < n; ++k) results.push_back(wanted[k] ? r[at++] : value());

@@ -47,9 +47,17 @@ template <class T> struct sequence {
     return s;
   }
 
+  /// Copies the elements if they are borrowed.
+  constexpr void own() {
+    if (capacity == 0 && count > 0) grow(count);
+  }
+
   constexpr void grow(std::size_t n) {
     T* bigger = new T[n];
-    for (std::size_t i = 0; i < count; ++i) bigger[i] = std::move(items[i]);
+    if (capacity > 0)
+      for (std::size_t i = 0; i < count; ++i) bigger[i] = std::move(items[i]);
+    else  // borrowed elements stay
+      for (std::size_t i = 0; i < count; ++i) bigger[i] = items[i];
     release();
     items = bigger, capacity = n;
   }

@@ -254,14 +254,15 @@ struct builder {
     if (!c.bodies) return {this, append(c)};
     sequence<extent> attributes;
     for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attributes[k]);
-    for (extent k = 1; k <= attributes[0]; ++k) attributes[std::size_t(k)] = add_subgraph((*c.bodies)[std::size_t(attributes[std::size_t(k)])]);
+    for (extent k = 1; k <= attributes[0]; ++k) attributes[std::size_t(k)] = add_subgraph(borrowed((*c.bodies)[std::size_t(attributes[std::size_t(k)])]));
     call own = c;
     own.bodies = nullptr, own.attributes = attributes.data();
     return {this, append(own)};
   }
 
   /// Keeps the body of a call; its number goes into the call's attributes.
-  constexpr extent add_subgraph(graph body) {
+  constexpr extent add_subgraph(graph&& body) {
+    own(body);
     g.subgraphs.push_back(std::move(body));
     return extent(g.subgraphs.size()) - 1;
   }

@@ -51,5 +51,11 @@ constexpr graph borrowed(const graph& g) {
   r.error = g.error;
   return r;
 }
+/// Makes copies of what is borrowed.
+constexpr void own(graph& g) {
+  g.nodes.own(), g.operands.own(), g.attributes.own(), g.inputs.own(), g.outputs.own(), g.symbols.own(), g.equalities.own();
+  g.subgraphs.own();
+  for (graph& s : g.subgraphs) own(s);
+}
 
 }  // namespace cotangent

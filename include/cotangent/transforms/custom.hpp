@@ -178,7 +178,7 @@ template <class F, class Rule> struct custom_forward : transform_base<custom_for
     if (!rule.error.empty()) b.fail(rule.error);
     sequence<value> operands;
     for (int i : f.inputs) operands.push_back(r.map[std::size_t(i)]);
-    extent attributes[] = {2, b.add_subgraph(f), b.add_subgraph(rule), 0};
+    extent attributes[] = {2, b.add_subgraph(graph(f)), b.add_subgraph(graph(rule)), 0};
     for (std::size_t o = 0; o < f.outputs.size(); ++o) {
       attributes[3] = extent(o);
       call c;
@@ -216,7 +216,7 @@ template <class F, class Forward, class Backward> struct custom_backward : trans
     const graph backward = with_packed_inputs(thaw(traced_function<Backward, residuals, out>), kept);
     for (const graph* g : {&packed, &forward, &backward})
       if (!g->error.empty()) b.fail(g->error);
-    const extent attributes[] = {3, b.add_subgraph(packed), b.add_subgraph(forward), b.add_subgraph(backward)};
+    const extent attributes[] = {3, b.add_subgraph(graph(packed)), b.add_subgraph(graph(forward)), b.add_subgraph(graph(backward))};
     call c;
     c.op = &primitive_of<custom_vjp_p>, c.operands = operands.data(), c.count = int(operands.size());
     c.attributes = attributes, c.attribute_count = 4;
