@@ -37,6 +37,9 @@ struct barrier_p : several_results {
   static constexpr void backward(const call& c, const saved_state&, const value* cotangents, sequence<value>& parts) {
     for (std::size_t k = 0; k < count(c); ++k) parts.push_back(cotangents[k]);
   }
+  static constexpr void needs(const call& c, const flag_list& used, flag_list& operands) {
+    for (std::size_t k = 0; k < std::size_t(c.count); ++k) operands.push_back(k >= used.size() || used[k]);
+  }
   static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {
     sequence<value> values;
     for (std::size_t k = 0; k < used.size(); ++k)

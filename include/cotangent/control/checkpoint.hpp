@@ -163,6 +163,7 @@ struct checkpoint_p : several_results {
     results = write(*c.b, batch_graph(body, in_axes, out_axes, is_symbol(size) ? dyn : size), operands_of(c));
   }
 
+  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
   static constexpr void prune(const call& c, const flag_list&, sequence<value>& results) { simplify_all(c, results); }
 };
 

@@ -86,6 +86,7 @@ struct linear_solve_p : several_results {
     const linear_solve_call s = read(c);
     results = inline_graph(*c.b, s.solve, concat(s.b, s.solve_constants));
   }
+  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
   static constexpr void prune(const call& c, const flag_list&, sequence<value>& results) { simplify_all(c, results); }
 
   static constexpr void jvp_all(const call& c, const value* t, sequence<value>& results, sequence<value>& tangents) {
@@ -211,6 +212,7 @@ struct root_p : several_results {
     const root_call s = read(c);
     results = inline_graph(*c.b, s.solve, concat(s.guess, s.solve_constants));
   }
+  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
   static constexpr void prune(const call& c, const flag_list&, sequence<value>& results) { simplify_all(c, results); }
 
   static constexpr void jvp_all(const call& c, const value* t, sequence<value>& results, sequence<value>& tangents) {

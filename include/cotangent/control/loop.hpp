@@ -27,15 +27,21 @@ constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
 }
 /// Which inputs the outputs that `wanted` names need.
 constexpr flag_list needed_inputs(const graph& g, const flag_list& wanted) {
-  flag_list needed, r;
-  needed.assign(g.nodes.size(), false);
-  for (std::size_t o = 0; o < g.outputs.size(); ++o)
-    if (wanted[o]) needed[std::size_t(g.outputs[o])] = true;
-  for (int n = g.size(); n-- > 0;)
-    if (needed[std::size_t(n)])
-      for (int k = 0; k < g[n].operand_count; ++k) needed[std::size_t(g.operand(n, k))] = true;
+  const flag_list needed = needed_nodes(g, wanted);
+  flag_list r;
   for (int i : g.inputs) r.push_back(needed[std::size_t(i)]);
   return r;
+}
+/// Adds to `wanted` the carries that the wanted outputs of a body need, step after step; returns the needed inputs. The
+/// carries are the inputs from `first` on and the first outputs.
+constexpr flag_list add_needed_carries(const graph& body, std::size_t first, std::size_t carries, flag_list& wanted) {
+  for (;;) {
+    const flag_list needed = needed_inputs(body, wanted);
+    bool changed = false;
+    for (std::size_t k = 0; k < carries; ++k)
+      if (needed[first + k] && !wanted[k]) wanted[k] = changed = true;
+    if (!changed) return needed;
+  }
 }
 
 /// The nodes that are inputs and outputs of `g`, to be chosen from.
@@ -72,25 +78,33 @@ constexpr bool makes_much_of_little(const graph& g, int n) {
 /// the loop. Views of them are taken inside, and what is cheap to compute from little is computed again. Outputs that are
 /// not in `wanted` do not count.
 constexpr sequence<int> loop_constants(const graph& g, const flag_list& constant_inputs, const flag_list& wanted) {
-  flag_list constant;
-  constant.assign(g.nodes.size(), true);
-  for (std::size_t i = 0; i < g.inputs.size(); ++i) constant[std::size_t(g.inputs[i])] = constant_inputs[i];
-  for (int n = 0; n < g.size(); ++n) {
-    for (int k = 0; k < g[n].operand_count; ++k)
-      if (!constant[std::size_t(g.operand(n, k))]) constant[std::size_t(n)] = false;
-    if (makes_much_of_little(g, n)) constant[std::size_t(n)] = false;
+  const int count = g.size();
+  flag_list constants(g.nodes.count, true);
+  char* const constant = constants.items;
+  for (std::size_t i = 0; i < g.inputs.count; ++i) constant[g.inputs.items[i]] = constant_inputs.items[i];
+  for (int n = 0; n < count; ++n) {
+    const node& x = g.nodes.items[n];
+    const int* const operands = g.operands.items + x.operands;
+    for (int k = 0; k < x.operand_count; ++k)
+      if (!constant[operands[k]]) constant[n] = false;
+    if (constant[n] && makes_much_of_little(g, n)) constant[n] = false;
   }
   sequence<int> hoisted;
   const auto use = [&](int n) {
-    if (!constant[std::size_t(n)]) return;
+    if (!constant[n]) return;
     while (!g[n].is_input() && g[n].op->kind == role::view) n = g.operand(n, 0);
     if (g[n].is_input() || g[n].op->kind == role::source || g[n].op_id == primitive_of<dense_p>.id) return;
     for (int h : hoisted)
       if (h == n) return;
     hoisted.push_back(n);
   };
-  for (int n = 0; n < g.size(); ++n)
-    for (int k = 0; k < g[n].operand_count && !constant[std::size_t(n)]; ++k) use(g.operand(n, k));
+  for (int n = 0; n < count; ++n) {
+    if (constant[n]) continue;
+    const node& x = g.nodes.items[n];
+    const int* const operands = g.operands.items + x.operands;
+    for (int k = 0; k < x.operand_count; ++k)
+      if (constant[operands[k]]) use(operands[k]);
+  }
   for (std::size_t o = 0; o < g.outputs.size(); ++o)
     if (o >= wanted.size() || wanted[o]) use(g.outputs[o]);
   return hoisted;

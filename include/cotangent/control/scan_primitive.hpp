@@ -314,16 +314,19 @@ struct scan_p : several_results {
     for (std::size_t o = 0; o < g.outputs.size(); ++o) results.push_back(o < n && !kept_carries[o] ? s.carries[o] : r[at++]);
   }
 
+  static constexpr void needs(const call& c, const flag_list& used, flag_list& operands) {
+    const call_form form(c);
+    const bool indexed = form.own[4] != 0;
+    flag_list wanted = used;
+    const graph body = body_of(c, 0);
+    const flag_list inputs = add_needed_carries(body, indexed, std::size_t(form.own[1]), wanted);
+    for (int k = 0; k < c.count; ++k) operands.push_back(inputs[std::size_t(k) + indexed] || (k < form.own[1] && wanted[std::size_t(k)]) || !body.symbols.empty());
+  }
   static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {
     scan_call s = read(c);
     const std::size_t n = s.carries.size();
     flag_list wanted = used;
-    for (bool changed = true; changed;) {
-      changed = false;
-      const flag_list needed = needed_inputs(s.body, wanted);
-      for (std::size_t k = 0; k < n; ++k)
-        if (needed[s.carry(k)] && !wanted[k]) wanted[k] = changed = true;
-    }
+    static_cast<void>(add_needed_carries(s.body, s.carry(0), n, wanted));
     const graph body = prune_results(s.body, wanted);
     flag_list all;
     all.assign(body.outputs.size(), true);

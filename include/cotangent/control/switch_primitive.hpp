@@ -229,6 +229,16 @@ struct switch_p : several_results {
     results = write(*c.b, std::move(s));
   }
 
+  static constexpr void needs(const call& c, const flag_list& used, flag_list& operands) {
+    operands.assign(std::size_t(c.count), false);
+    operands[0] = true;
+    const std::size_t branches = call_form(c).bodies.size();
+    for (std::size_t k = 0; k < branches; ++k) {
+      const graph g = body_of(c, int(k));
+      const flag_list needed = needed_inputs(g, used);
+      for (std::size_t i = 0; i < needed.size(); ++i) operands[1 + i] = operands[1 + i] || needed[i] || !g.symbols.empty();
+    }
+  }
   static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {
     switch_call s = read(c);
     flag_list needed, all;

@@ -147,20 +147,31 @@ struct while_p : several_results {
     results = write(*c.b, std::move(t));
   }
 
+  /// The carries that the used results and the condition need.
+  static constexpr flag_list wanted_carries(const graph& condition, const graph& body, std::size_t tested, const flag_list& used) {
+    flag_list wanted = used, all;
+    all.assign(1, true);
+    const flag_list needed = needed_inputs(condition, all);
+    for (std::size_t k = 0; k < tested; ++k)
+      if (needed[k]) wanted[k] = true;
+    static_cast<void>(add_needed_carries(body, 0, wanted.size(), wanted));
+    return wanted;
+  }
+  static constexpr void needs(const call& c, const flag_list& used, flag_list& operands) {
+    const call_form form(c);
+    const graph condition = body_of(c, 0), body = body_of(c, 1);
+    const std::size_t n = std::size_t(form.own[0]), tested = std::size_t(form.own[1]), conditions = std::size_t(form.own[2]);
+    const flag_list wanted = wanted_carries(condition, body, tested, used);
+    flag_list all;
+    all.assign(1, true);
+    const flag_list of_condition = needed_inputs(condition, all), of_body = needed_inputs(body, wanted);
+    for (std::size_t k = 0; k < std::size_t(c.count); ++k)
+      operands.push_back(!condition.symbols.empty() || !body.symbols.empty() || (k < n ? wanted[k] : k < n + conditions ? of_condition[tested + k - n] : of_body[k - conditions]));
+  }
   static constexpr void prune(const call& c, const flag_list& used, sequence<value>& results) {
     const while_call w = read(c);
     const std::size_t n = w.carries.size();
-    flag_list wanted = used, all;
-    all.assign(1, true);
-    const flag_list tested = needed_inputs(w.condition, all);
-    for (std::size_t k = 0; k < w.tested; ++k)
-      if (tested[k]) wanted[k] = true;
-    for (bool changed = true; changed;) {
-      changed = false;
-      const flag_list needed = needed_inputs(w.body, wanted);
-      for (std::size_t k = 0; k < n; ++k)
-        if (needed[k] && !wanted[k]) wanted[k] = changed = true;
-    }
+    const flag_list wanted = wanted_carries(w.condition, w.body, w.tested, used);
     while_call t;
     const graph body = prune_results(w.body, wanted);
     sequence<int> inputs, test_inputs, more, more_tested;

@@ -94,12 +94,14 @@ struct multiple_rules {
   void (*forward)(const call&, const flag_list& active, sequence<value>& results, saved_state& saved);
   /// The cotangents of all operands from those of the results; null is zero. `c` is the call that went forward.
   void (*backward)(const call& c, const saved_state& saved, const value* cotangents, sequence<value>& operand_cotangents);
+  /// Which operands the results that `used` names need. The call's operands are not values.
+  void (*needs)(const call&, const flag_list& used, flag_list& operands);
   /// The results that `used` names, of a call that has no others; null for those.
   void (*prune)(const call&, const flag_list& used, sequence<value>& results);
   /// The results with their batch axes, if they have one, at the front, and whether they have.
   void (*batch)(const call&, const bool* batched, extent size, sequence<value>& results, flag_list& result_batched);
 };
-template <class P> constexpr multiple_rules multiple_rules_of() { return {&P::simplify_all, &P::jvp_all, &P::forward, &P::backward, &P::prune, &P::batch_all}; }
+template <class P> constexpr multiple_rules multiple_rules_of() { return {&P::simplify_all, &P::jvp_all, &P::forward, &P::backward, &P::needs, &P::prune, &P::batch_all}; }
 template <class P> inline constexpr multiple_rules multiple_rules_for = multiple_rules_of<P>();
 
 /// The rules of a primitive. A pass that needs a missing one says so by name.

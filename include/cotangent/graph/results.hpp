@@ -65,11 +65,17 @@ constexpr bool any_has_several_results(const graph& g) {
   return false;
 }
 
+/// How many results node n has, an operation with several.
+constexpr extent result_count(const graph& g, int n) {
+  const extent* a = g.attributes.items + g.nodes.items[n].attributes;
+  return a[1 + a[0]];
+}
+
 /// All results of the node `v`, an operation with several.
 constexpr sequence<value> results_of(value v) {
   sequence<value> r;
   if (v.b->failed() || !has_several_results(v.get())) return r;
-  const extent count = extent(call_form(v.b->g, v.id).results.size());
+  const extent count = result_count(v.b->g, v.id);
   for (extent k = 0; k < count; ++k) r.push_back(emit<element_p>({v}, &k, 1));
   return r;
 }
@@ -88,5 +94,50 @@ struct several_results {
   static constexpr role kind = role::call;
   static constexpr void infer(call& c) { c.type = dtype::boolean, c.dims = {}; }
 };
+
+/// Node n of a graph as a call without operands.
+constexpr call call_at(const graph& g, int n) {
+  const node& x = g[n];
+  call c;
+  c.op = x.op, c.type = x.type, c.dims = x.dims, c.count = x.operand_count, c.bodies = &g.subgraphs;
+  c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
+  return c;
+}
+
+/// Which nodes the outputs that `wanted` names need; of an operation with several results, only what its needed results
+/// need. `used`, per node of that kind in their order, has which results are needed.
+constexpr flag_list needed_nodes(const graph& g, const flag_list& wanted, sequence<flag_list>* used = nullptr) {
+  const node* const nodes = g.nodes.items;
+  flag_list needed(g.nodes.count, false);
+  char* const need = needed.items;
+  for (std::size_t o = 0; o < g.outputs.count; ++o)
+    if (wanted.items[o]) need[g.outputs.items[o]] = true;
+  sequence<int> with_results;
+  sequence<flag_list> results;
+  const int count = g.size();
+  for (int n = 0; n < count; ++n)
+    if (nodes[n].op_id != 0 && nodes[n].op->has.several) with_results.push_back(n), results.push_back(flag_list(std::size_t(result_count(g, n)), false));
+  std::size_t next = with_results.count;
+  for (int n = count; n-- > 0;) {
+    const bool several = next > 0 && with_results.items[next - 1] == n;
+    if (several) --next;
+    if (!need[n]) continue;
+    const node& x = nodes[n];
+    const int* const operands = g.operands.items + x.operands;
+    if (several) {
+      flag_list of_results;
+      x.op->all->needs(call_at(g, n), results.items[next], of_results);
+      for (int k = 0; k < x.operand_count; ++k)
+        if (of_results.items[k]) need[operands[k]] = true;
+      continue;
+    }
+    for (int k = 0; k < x.operand_count; ++k) need[operands[k]] = true;
+    if (x.op_id != primitive_of<element_p>.id) continue;
+    for (std::size_t i = 0; i < with_results.count; ++i)
+      if (with_results.items[i] == operands[0]) results.items[i].items[g.attribute(n, 0)] = true;
+  }
+  if (used) *used = std::move(results);
+  return needed;
+}
 
 }  // namespace cotangent

@@ -66,47 +66,35 @@ constexpr graph simplify(const graph& g, bool inlining = true) {
 
 /// The graph with the outputs that `wanted` names, in which operations with several results compute only what is needed.
 constexpr graph prune_results(graph g, const flag_list& wanted) {
-  sequence<int> outputs;
-  for (std::size_t o = 0; o < g.outputs.size(); ++o)
-    if (wanted[o]) outputs.push_back(g.outputs[o]);
-  g.outputs = outputs;
-  // What a loop no longer takes may be all that another one computes: again, until nothing changes.
-  for (bool changed = any_has_several_results(g) && g.error.empty(); changed;) {
-    changed = false;
-    flag_list needed;
-    needed.assign(g.nodes.size(), false);
-    for (int o : g.outputs) needed[std::size_t(o)] = true;
-    for (int n = g.size(); n-- > 0;)
-      if (needed[std::size_t(n)])
-        for (int k = 0; k < g[n].operand_count; ++k) needed[std::size_t(g.operand(n, k))] = true;
+  if (!g.error.empty()) return g;
+  if (any_has_several_results(g)) {
+    sequence<flag_list> used;
+    const flag_list needed = needed_nodes(g, wanted, &used);
     builder b;
     replay r(g, b);
     copy_inputs(r);
+    std::size_t next = 0;
     for (int n = 0; n < g.size(); ++n) {
+      const bool several = has_several_results(g[n]);
+      if (several) ++next;
       if (!needed[std::size_t(n)]) continue;
-      if (!has_several_results(g[n])) {
+      if (!several) {
         r.copy(n);
         continue;
       }
-      const std::size_t count = call_form(g, n).results.size();
-      flag_list used;
-      used.assign(count, false);
-      for (int m = n + 1; m < g.size(); ++m)
-        if (needed[std::size_t(m)] && g[m].op_id == primitive_of<element_p>.id && g.operand(m, 0) == n) used[std::size_t(g.attribute(m, 0))] = true;
       sequence<value> results;
-      const int before = g[n].operand_count;
-      g[n].op->all->prune(r.at(n), used, results);
+      g[n].op->all->prune(r.at(n), used[next - 1], results);
       r.set_results(n, results);
-      for (value v : results)
-        if (v && v.get().operand_count > 0) {
-          const value tuple{&b, b.g.operand(v.id, 0)};
-          changed = changed || tuple.get().operand_count < before;
-          break;
-        }
     }
-    for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-    g = b.finish();
+    for (std::size_t o = 0; o < g.outputs.size(); ++o)
+      if (wanted[o]) b.g.outputs.push_back(r.map[std::size_t(g.outputs[o])].id);
+    return remove_dead(b.finish());
   }
+  sequence<int> outputs;
+  for (std::size_t o = 0; o < g.outputs.size(); ++o)
+    if (wanted[o]) outputs.push_back(g.outputs[o]);
+  own(g);
+  g.outputs = outputs;
   return remove_dead(std::move(g));
 }
 /// The same with all outputs.

@@ -51,7 +51,7 @@ constexpr saved_states copy_forward(replay& r, const flag_list& dependent) {
     sequence<value> results, none;
     r.from[n].op->all->forward(r.at(n), active, results, state);
     r.set_results(n, results);
-    none.assign(call_form(r.from, n).results.size(), value{});
+    none.assign(std::size_t(result_count(r.from, n)), value{});
     saved.nodes.push_back(n), saved.states.push_back(state), saved.cotangents.push_back(none);
   }
   return saved;
