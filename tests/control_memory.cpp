@@ -15,7 +15,7 @@ using namespace checks;
 #endif
 
 namespace {
-std::atomic<long> allocations{0};
+std::atomic<long> allocations{0}, aligned_bytes{0};
 }
 void* operator new(std::size_t n) {
   ++allocations;
@@ -23,7 +23,7 @@ void* operator new(std::size_t n) {
   throw std::bad_alloc();
 }
 void* operator new(std::size_t n, std::align_val_t a) {
-  ++allocations;
+  ++allocations, aligned_bytes += long(n);
   if (void* p = std::aligned_alloc(std::size_t(a), (n + std::size_t(a) - 1) / std::size_t(a) * std::size_t(a))) return p;
   throw std::bad_alloc();
 }
@@ -179,15 +179,36 @@ TEST_CASE("checkpointed_scan is scan") {
 }
 
 TEST_CASE("checkpointed_scan in compiled programs: gradients, and less memory with every level") {
-  const auto c = between<double, 16>(-1, 1);
-  const auto xs = between<double, 100, 16>(-1, 1);
+  const auto c = between<double, 64>(-1, 1);
+  const auto xs = between<double, 100, 64>(-1, 1);
   const auto w = between<double>(0.5, 1.5);
   constexpr auto gradient = []<int Levels>(std::integral_constant<int, Levels>) {
     return ct::jit([](auto c, auto xs, auto w) { return ct::grad([](auto c, auto xs, auto w) { return ct::sum(ct::square(std::get<0>(looped<Levels>(c, xs, w)))); }, ct::wrt<0, 2>)(c, xs, w); });
   };
   const auto one = gradient(std::integral_constant<int, 1>());
   const auto two = gradient(std::integral_constant<int, 2>());
+  // The first call allocates the arena: what cost says, but for the results.
+  const auto measured = [&](const auto& f) {
+    std::tuple<ct::array<double, 64>, ct::array<double>> out;
+    const long before = aligned_bytes;
+    f.into(out)(c, xs, w);
+    return aligned_bytes - before;
+  };
+  CHECK(measured(one) == one.cost(c, xs, w).peak_bytes - 65 * 8);
+  CHECK(measured(two) == two.cost(c, xs, w).peak_bytes - 65 * 8);
   const auto want = tensors_of(one(c, xs, w));
   CHECK(difference(tensors_of(two(c, xs, w)), want, 1e-12) == "");
   CHECK(two.cost(c, xs, w).peak_bytes < one.cost(c, xs, w).peak_bytes / 2);
+}
+
+TEST_CASE("a donated carry saves its bytes") {
+  const auto f = ct::jit([](auto c, auto w) { return ct::fori_loop<0, 10>([w](auto, auto c) { return ct::sin(c * w); }, c); });
+  ct::array<float, 1000> c = between<float, 1000>(-1, 1);
+  CHECK(f.cost(c, 0.5f).peak_bytes == 4000);
+  const auto want = f(c, 0.5f);
+  const float* memory = c.data();
+  const auto got = f(std::move(c), 0.5f);
+  CHECK(got == want);
+  CHECK((got.data() == memory) == (f.cost(std::move(c), 0.5f).peak_bytes == 0));
+  CHECK(got.data() == memory);
 }

@@ -65,6 +65,12 @@ template <int Carries, int First> struct donated_carries {
 };
 template <class Facts, class Body, int Carries, int First> struct carried {
   static constexpr bool in_place(int k) { return Body::plan.buffers[std::size_t(Body::plan.output_buffers[std::size_t(k)])].reuses == First + k; }
+  /// Which carries' results may lie where the carries came from.
+  static constexpr unsigned long in_place_mask = [] {
+    unsigned long mask = 0;
+    for (int k = 0; k < Carries && k < 64; ++k) mask |= in_place(k) ? 1ul << k : 0ul;
+    return mask;
+  }();
   /// The bytes of the second places; with run-time extents they are in memory of the thread.
   static constexpr bool is_static = [] {
     for (int k = 0; k < Carries; ++k)
@@ -139,9 +145,9 @@ template <> struct control<scan_p> {
     visit("body", is_symbol(length) ? 0 : length, type_is<typename f::body>{});
   }
 
-  template <class Executable, int N> static constexpr extent scratch() {
+  template <class Executable, int N> static constexpr call_memory memory() {
     using f = facts<Executable, N>;
-    return f::carry::bytes_beside + static_arena<typename f::body>();
+    return {f::carry::bytes_beside + static_arena<typename f::body>(), f::carry::in_place_mask};
   }
 
   template <class Executable, int Step> static void run(const typename Executable::state& s) {
@@ -207,9 +213,9 @@ template <> struct control<while_p> {
     visit("body", extent(0), type_is<typename facts<Executable, N>::body>{});
   }
 
-  template <class Executable, int N> static constexpr extent scratch() {
+  template <class Executable, int N> static constexpr call_memory memory() {
     using f = facts<Executable, N>;
-    return f::carry::bytes_beside + static_arena<typename f::condition>() + static_arena<typename f::body>();
+    return {f::carry::bytes_beside + static_arena<typename f::condition>() + static_arena<typename f::body>(), f::carry::in_place_mask};
   }
 
   template <class Executable, int Step> static void run(const typename Executable::state& s) {
@@ -260,13 +266,13 @@ template <> struct control<switch_p> {
     }(std::make_index_sequence<std::size_t(f::bodies)>{});
   }
 
-  template <class Executable, int N> static constexpr extent scratch() {
+  template <class Executable, int N> static constexpr call_memory memory() {
     using f = facts<Executable, N>;
     return []<std::size_t... K>(std::index_sequence<K...>) {
       const extent bytes[] = {static_arena<typename f::template branch<int(K)>>()...};
       extent most = 0;
       for (extent b : bytes) most = b > most ? b : most;
-      return most;
+      return call_memory{most};
     }(std::make_index_sequence<std::size_t(f::bodies)>{});
   }
 
@@ -298,7 +304,7 @@ template <> struct control<switch_p> {
 /// Nothing runs: what a barrier returns lies where its operands are.
 template <> struct control<barrier_p> {
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit&) {}
-  template <class Executable, int N> static constexpr extent scratch() { return 0; }
+  template <class Executable, int N> static constexpr call_memory memory() { return {}; }
   template <class Executable, int Step> static void run(const typename Executable::state&) {}
 };
 

@@ -45,7 +45,7 @@ template <class Make, int K> struct make_body {
 constexpr bool runs_bodies(const node& x) { return x.op_id != 0 && x.op->kind == role::call; }
 
 /// How a primitive with bodies runs. A specialization has
-///   scratch<Executable, N>()         the bytes that node N of the executable's graph needs for its bodies, if they are known
+///   memory<Executable, N>()          what node N of the executable's graph needs for its bodies, as far as it is known
 ///   run<Executable, Step>(state)     runs a step of the plan
 ///   visit_bodies<Executable, N>(v)   for reports
 template <class P> struct control;
@@ -58,19 +58,12 @@ template <class Make, class Donated> struct executable {
   static constexpr graph_sizes own = graph.headers[0].own;
   static constexpr int input_count = int(own.inputs), output_count = int(own.outputs);
 
-  /// The bytes of scratch memory of each call.
-  struct scratch_of_calls {
-    template <int N> static constexpr int append(sequence<extent>& to) {
-      if constexpr (is_call<N>) to.push_back(control<primitive_with_id<graph.nodes[N].op_id>>::template scratch<executable, N>());
-      return 0;
+  /// What each call needs.
+  struct memory_of_calls {
+    template <std::size_t... C> static constexpr sequence<call_memory> list(std::index_sequence<C...>) {
+      return {control<primitive_with_id<graph.nodes[calls[C]].op_id>>::template memory<executable, calls[C]>()...};
     }
-    template <std::size_t... C> static constexpr sequence<extent> list(std::index_sequence<C...>) {
-      sequence<extent> bytes;
-      const int done[] = {0, append<calls[C]>(bytes)...};
-      (void)done;
-      return bytes;
-    }
-    constexpr sequence<extent> operator()() const { return list(std::make_index_sequence<calls.size()>{}); }
+    constexpr sequence<call_memory> operator()() const { return list(std::make_index_sequence<calls.size()>{}); }
   };
   template <int N> static constexpr bool is_call = runs_bodies(graph.nodes[N]);
   static constexpr int call_count = [] {
@@ -86,7 +79,7 @@ template <class Make, class Donated> struct executable {
     return r;
   }();
 
-  static constexpr auto plan = make_plan<thaw_canonical<Make>{}, Donated{}, 1 << 16, scratch_of_calls{}>();
+  static constexpr auto plan = make_plan<thaw_canonical<Make>{}, Donated{}, 1 << 16, memory_of_calls{}>();
   using lowered = lowering<plan, graph>;
   static constexpr int steps = int(plan.steps.size());
   static constexpr int buffer_count = int(plan.buffers.size());

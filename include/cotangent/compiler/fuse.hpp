@@ -35,7 +35,8 @@ struct step {
   int statements = 0, statement_count = 0;
   int buffers = 0, buffer_count = 0;  // the buffers it touches (opaque: operands, then the results; call: then its scratch)
   int slots = 0, slot_count = 0;      // the extents that its slots name
-  bool overwrites = false;            // opaque: can write its result over its first operand
+  int operands = 0;                   // how many of the buffers are operands (opaque, call)
+  unsigned long in_place = 0;         // bit r: result r can be written over operand r (opaque, call)
   bool after_rows = false;            // a kernel that runs on the finished rows of the gemm before it
 };
 
@@ -49,6 +50,12 @@ struct buffer {
   int first = -1, last = -1;  // steps that write it first and use it last
   extent offset = 0;          // in the arena, in bytes; set by the memory plan
   int reuses = -1;            // output: the donated input whose memory it takes
+};
+
+/// What a call needs for its bodies: bytes, and which results can be written over the operand of the same number.
+struct call_memory {
+  extent bytes = 0;
+  unsigned long in_place = 0;
 };
 
 /// The schedule of a graph.
@@ -66,8 +73,8 @@ struct schedule {
 /// Builds the schedule.
 class scheduler {
  public:
-  /// `scratch`: per call in the graph, the bytes that its bodies need.
-  constexpr explicit scheduler(const graph& g, const sequence<extent>& scratch = {}) : g_(g), scratch_(scratch) {
+  /// `calls`: per call in the graph, what its bodies need.
+  constexpr explicit scheduler(const graph& g, const sequence<call_memory>& calls = {}) : g_(g), calls_(calls) {
     b_.take_symbols(g);
     b_.g.nodes = sequence<node>::borrow(g.nodes.items, g.nodes.count);
     b_.g.operands = sequence<int>::borrow(g.operands.items, g.operands.count);
@@ -124,7 +131,7 @@ class scheduler {
   };
 
   const graph& g_;
-  const sequence<extent> scratch_;
+  const sequence<call_memory> calls_;
   builder b_;
   schedule out_;
   sequence<int> group_;      // per node: the group that computes (or finishes) it
@@ -496,6 +503,12 @@ class scheduler {
     return int(out_.buffers.size()) - 1;
   }
 
+  constexpr call_memory memory_of(int call_node) const {
+    std::size_t k = 0;
+    for (int n = 0; n < call_node; ++n) k += kind(n) == role::call;
+    return k < calls_.size() ? calls_[k] : call_memory{};
+  }
+
   constexpr void make_buffers() {
     for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
       const int n = g_.inputs[i];
@@ -506,13 +519,9 @@ class scheduler {
       output_buffers_.push_back(add_buffer(buffer::output, int(o), at(n).type, at(n).dims));
       if (output_node_[o] >= 0) buffer_[std::size_t(output_node_[o])] = output_buffers_.back();
     }
-    std::size_t calls = 0;
     for (int n = 0; n < g_.size(); ++n) {
-      if (kind(n) == role::call) {
-        const extent bytes = calls < scratch_.size() ? scratch_[calls] : 0;
-        buffer_[std::size_t(n)] = add_buffer(buffer::arena, 0, dtype::boolean, {bytes});
-        ++calls;
-      } else if (is(n, primitive_of<dense_p>.id)) buffer_[std::size_t(n)] = add_buffer(buffer::data, n, at(n).type, at(n).dims);
+      if (kind(n) == role::call) buffer_[std::size_t(n)] = add_buffer(buffer::arena, 0, dtype::boolean, {memory_of(n).bytes});
+      else if (is(n, primitive_of<dense_p>.id)) buffer_[std::size_t(n)] = add_buffer(buffer::data, n, at(n).type, at(n).dims);
       else if (is_behind_barrier(n))
         buffer_[std::size_t(n)] = buffer_[std::size_t(behind_reshapes(g_.operand(g_.operand(n, 0), int(g_.attribute(n, 0)))))];
       else if (stored_[std::size_t(n)] && buffer_[std::size_t(n)] < 0 && group_[std::size_t(n)] >= 0)
@@ -629,7 +638,8 @@ class scheduler {
     step_.slots = int(out_.slots.size());
     step_.node = x.node;
     if (x.node >= 0) {
-      step_.overwrites = is_scatter(at(x.node).op_id);
+      step_.operands = at(x.node).operand_count;
+      step_.in_place = kind(x.node) == role::call ? memory_of(x.node).in_place : is_scatter(at(x.node).op_id);
       for (int k = 0; k < at(x.node).operand_count; ++k)
         out_.step_buffers.push_back(buffer_[std::size_t(behind_reshapes(g_.operand(x.node, k)))]), ++step_.buffer_count;
       if (kind(x.node) == role::call) add_results(x.node);

@@ -165,10 +165,11 @@ template <class F> class jitted {
   template <class... A> std::string graph(const A&...) const;
   /// The optimized graph in Graphviz's language.
   template <class... A> std::string dot(const A&...) const;
-  /// The steps of the program: what was fused into each kernel, and where values live.
-  template <class... A> std::string kernels(const A&...) const;
+  /// The steps of the program: what was fused into each kernel, and where values live. Arrays passed as rvalues are
+  /// donated, as in a call; nothing happens to them.
+  template <class... A> std::string kernels(A&&...) const;
   /// flops, bytes_accessed, kernels, peak_bytes: constants of the types.
-  template <class... A> static constexpr auto cost(const A&...);
+  template <class... A> static constexpr auto cost(A&&...);
 };
 
 /// Compiles f, on first use of each list of argument types, while the program that uses it is compiled. JAX: jax.jit.

@@ -43,6 +43,22 @@ constexpr bool touches(const schedule& s, int at, int b) {
   return false;
 }
 
+/// The operand of opaque step or call `at` over which it can write its result in buffer `b`, and which ends there; or -1.
+constexpr int overwritten_operand(const schedule& s, int at, int b) {
+  const step& x = s.steps[std::size_t(at)];
+  if (x.node < 0 || x.in_place == 0) return -1;
+  const auto buffer_at = [&](int k) { return s.step_buffers[std::size_t(x.buffers + k)]; };
+  for (int r = 0; x.operands + r < x.buffer_count && r < x.operands && r < 64; ++r) {
+    if (buffer_at(x.operands + r) != b || !(x.in_place >> r & 1)) continue;
+    const int operand = buffer_at(r);
+    for (int k = 0; k < x.buffer_count; ++k)
+      if (k != r && buffer_at(k) == operand) return -1;
+    const buffer &from = s.buffers[std::size_t(operand)], &to = s.buffers[std::size_t(b)];
+    return from.last == at && from.dims == to.dims && from.type == to.type ? operand : -1;
+  }
+  return -1;
+}
+
 /// What the flag of a donated input says: any output may take its memory, or only output `o`.
 inline constexpr char donated_to_any = 1;
 constexpr char donated_to(std::size_t o) { return o < 100 ? char(2 + o) : 0; }
@@ -63,20 +79,9 @@ constexpr void donate(schedule& s, const flag_list& donated) {
       for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
       // A kernel on the rows of a gemm runs while the gemm still reads.
       if (s.steps[std::size_t(written)].after_rows) taken = taken || touches(s, written - 1, int(i));
-      if (!taken && (in.last < written || (in.last == written && reads_in_place(s, written, int(i), int(o))))) out.reuses = in.number;
+      if (!taken && (in.last < written || (in.last == written && (reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, written, int(o)) == int(i))))) out.reuses = in.number;
     }
   }
-}
-
-/// Whether opaque step `at` may write its result `b` over its first operand: a scatter whose operand ends there.
-constexpr bool takes_operand(const schedule& s, int at, int b) {
-  const step& x = s.steps[std::size_t(at)];
-  if (!x.overwrites || s.step_buffers[std::size_t(x.buffers + x.buffer_count - 1)] != b) return false;
-  const int operand = s.step_buffers[std::size_t(x.buffers)];
-  for (int k = 1; k + 1 < x.buffer_count; ++k)
-    if (s.step_buffers[std::size_t(x.buffers + k)] == operand) return false;
-  const buffer& o = s.buffers[std::size_t(operand)];
-  return o.where == buffer::arena && o.last == at && o.dims == s.buffers[std::size_t(b)].dims && o.type == s.buffers[std::size_t(b)].type;
 }
 
 /// Gives every intermediate value an offset in the arena; values whose lifetimes overlap do not overlap. First fit,
@@ -100,8 +105,8 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
     for (buffer& b : s.buffers) {
       if (b.where != buffer::arena || b.first != int(at)) continue;
       const extent bytes = buffer_bytes(b);
-      if (takes_operand(s, int(at), int(&b - s.buffers.begin()))) {
-        const int operand = s.step_buffers[std::size_t(s.steps[at].buffers)];
+      const int operand = overwritten_operand(s, int(at), int(&b - s.buffers.begin()));
+      if (operand >= 0 && s.buffers[std::size_t(operand)].where == buffer::arena) {
         b.offset = s.buffers[std::size_t(operand)].offset;
         for (interval& x : placed)
           if (x.offset == b.offset && x.last < b.last) x.last = b.last;
@@ -123,8 +128,8 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
 }
 
 /// The schedule of `g` with its memory plan.
-constexpr schedule make_schedule(const graph& g, const flag_list& donated, const sequence<extent>& scratch, sequence<symbol>* symbols) {
-  scheduler s(g, scratch);
+constexpr schedule make_schedule(const graph& g, const flag_list& donated, const sequence<call_memory>& calls, sequence<symbol>* symbols) {
+  scheduler s(g, calls);
   schedule r = s.run();
   if (symbols) *symbols = s.symbols;
   plan_memory(r, donated);
@@ -141,15 +146,15 @@ template <std::size_t Capacity> struct packed_plan {
   packed_words<Capacity> data;
   plan_sizes sizes;
 
-  constexpr packed_plan(const graph& g, const flag_list& donated, const sequence<extent>& scratch) {
+  constexpr packed_plan(const graph& g, const flag_list& donated, const sequence<call_memory>& calls) {
     sequence<symbol> symbols;
-    const schedule s = make_schedule(g, donated, scratch, &symbols);
+    const schedule s = make_schedule(g, donated, calls, &symbols);
     sizes = {s.steps.count, s.statements.count, s.step_buffers.count, s.slots.count,
              s.buffers.count, symbols.count, g.equalities.count, s.output_buffers.count};
     put(s.arena_bytes), put(s.dynamic_arena);
     for (const step& x : s.steps) {
-      for (extent e : {x.node, x.statements, x.statement_count, x.buffers, x.buffer_count, x.slots, x.slot_count}) put(e);
-      put(x.overwrites), put(x.after_rows), put(x.space);
+      for (extent e : {x.node, x.statements, x.statement_count, x.buffers, x.buffer_count, x.slots, x.slot_count, x.operands}) put(e);
+      put(extent(x.in_place)), put(x.after_rows), put(x.space);
     }
     for (std::size_t i = 0; i < s.statements.count; ++i) put(s.statements.items[i]);
     for (int b : s.step_buffers) put(b);
@@ -207,8 +212,8 @@ template <plan_sizes S> struct plan {
     };
     take(arena_bytes), take(dynamic_arena);
     for (step& x : steps) {
-      for (int* to : {&x.node, &x.statements, &x.statement_count, &x.buffers, &x.buffer_count, &x.slots, &x.slot_count}) take(*to);
-      take(x.overwrites), take(x.after_rows), take_shape(x.space);
+      for (int* to : {&x.node, &x.statements, &x.statement_count, &x.buffers, &x.buffer_count, &x.slots, &x.slot_count, &x.operands}) take(*to);
+      take(x.in_place), take(x.after_rows), take_shape(x.space);
     }
     statement* const made = statements.data();
     for (std::size_t n = 0; n < S.statements; ++n) {
@@ -235,24 +240,24 @@ template <plan_sizes S> struct plan {
   }
 };
 
-struct no_scratch {
-  constexpr sequence<extent> operator()() const { return {}; }
+struct no_calls {
+  constexpr sequence<call_memory> operator()() const { return {}; }
 };
 
 #ifdef __clang__
-template <auto Make, auto Donated, std::size_t Capacity, auto Scratch>
-inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated(), Scratch());
+template <auto Make, auto Donated, std::size_t Capacity, auto Calls>
+inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated(), Calls());
 #endif
 
-/// The plan of the graph that `Make` returns; `Donated` returns a flag per input, `Scratch` the bytes that each call's
-/// bodies need. They are evaluated once, or twice if the plan is very large.
-template <auto Make, auto Donated, std::size_t Capacity = 1 << 16, auto Scratch = no_scratch{}> consteval auto make_plan() {
+/// The plan of the graph that `Make` returns; `Donated` returns a flag per input, `Calls` what each call's bodies
+/// need. They are evaluated once, or twice if the plan is very large.
+template <auto Make, auto Donated, std::size_t Capacity = 1 << 16, auto Calls = no_calls{}> consteval auto make_plan() {
 #ifdef __clang__  // as in `freeze`
-  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity, Scratch>;
+  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity, Calls>;
 #else
-  constexpr packed_plan<Capacity> packed(Make(), Donated(), Scratch());
+  constexpr packed_plan<Capacity> packed(Make(), Donated(), Calls());
 #endif
-  if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count, Scratch>();
+  if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count, Calls>();
   else return plan<packed.sizes>(packed);
 }
 

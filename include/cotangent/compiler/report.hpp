@@ -147,11 +147,11 @@ template <class F> template <class... A> std::string jitted<F>::graph(const A&..
 template <class F> template <class... A> std::string jitted<F>::dot(const A&...) const {
   return graph_dot(thaw(simplified_function<F, traced_tree<A>...>));
 }
-template <class F> template <class... A> std::string jitted<F>::kernels(const A&...) const {
-  return kernels_text<program<F, 0, traced_tree<A>...>>();
+template <class F> template <class... A> std::string jitted<F>::kernels(A&&...) const {
+  return kernels_text<program<F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
 }
-template <class F> template <class... A> constexpr auto jitted<F>::cost(const A&...) {
-  return cost_of<program<F, 0, traced_tree<A>...>>();
+template <class F> template <class... A> constexpr auto jitted<F>::cost(A&&...) {
+  return cost_of<program<F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
 }
 
 }  // namespace cotangent
