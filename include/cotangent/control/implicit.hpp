@@ -224,8 +224,11 @@ template <int Restart> struct generalized_minimal_residual {
     const auto places = iota<std::int32_t, Restart + 1>(b);
     const auto unit = where(places == 0, 1.0, zero), none = zeros_like(unit);
     const auto start = std::tuple(expand_dims<1>(unit) * row(r / safe(norm)), zeros_like(expand_dims<1>(none) * row(none)), none, none, norm * unit);
-    const auto [v, h, c, s, g] = fori_loop<0, Restart>([&](auto k, const auto& state) {
-      const auto& [v, h, c, s, g] = state;
+    const auto built = fori_loop<0, Restart>([&](auto k, const auto& state) {
+      // (clang evaluates no structured binding of a tuple that a lambda captures)
+      const auto v = std::get<0>(state);
+      const auto h = std::get<1>(state);
+      const auto c = std::get<2>(state), s = std::get<3>(state), g = std::get<4>(state);
       const auto at = [&](auto list, auto i) { return sum(where(places == i, list, zero)); };
       const auto w = product(sum(expand_dims<1>(where(places == k, 1.0, zero)) * v, axis<0>));
       const auto first = matmul(v, w);
@@ -245,6 +248,9 @@ template <int Restart> struct generalized_minimal_residual {
                         h + expand_dims<1>(where(places == k, 1.0, zero)) * row(where(places == k, ck * a + sk * e, where(places == k + 1, zero, rotated))),
                         where(places == k, ck, c), where(places == k, sk, s), where(places == k, ck * gk, where(places == k + 1, -sk * gk, g)));
     }, start);
+    const auto v = std::get<0>(built);
+    const auto h = std::get<1>(built);
+    const auto g = std::get<4>(built);
     // Back substitution with the rows of h as columns.
     const auto y = fori_loop<0, Restart>([&](auto i, auto y) {
       const auto k = Restart - 1 - i;

@@ -331,7 +331,8 @@ template <int N = 1, class F, class Y, class Times> constexpr auto odeint_rk4(co
   static_assert(N >= 1, "odeint_rk4: there is at least 1 step between two times");
   const auto t0 = first_element(ts);
   return std::get<1>(scan([&](const auto& state, const auto& target) {
-    const auto& [y, t] = state;
+    const auto y = std::get<0>(state);  // (clang evaluates no structured binding of a tuple that a lambda captures)
+    const auto t = std::get<1>(state);
     const auto h = (target - t) / double(N);
     const auto end = fori_loop<0, N>([&](auto i, const auto& y) { return rk4_step(f, y, t + h * astype<typename decltype(h)::value_type>(i), h); }, y);
     return std::tuple(std::tuple(end, target), end);

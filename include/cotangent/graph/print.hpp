@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <cotangent/graph/results.hpp>
 #include <cotangent/primitives/dense.hpp>
 
 namespace cotangent {
