@@ -149,10 +149,10 @@ template <class F, class Tolerance> struct ode_solver : transform_base<ode_solve
     if constexpr (!traced<Times>) return m << "odeint: the times must be a vector";
     else {
       if (Times::rank() != 1 || !is_floating(Times::type)) return m << "odeint: the times must be a floating-point vector, but they are " << Times::type << Times::type_shape();
-      bool same = true;
-      [&]<class... Leaf>(cotangent::types<Leaf...>) { ((same = same && Leaf::type == Times::type), ...); }(leaf_types<Y>{});
-      bool is_static = true;
-      [&]<class... Leaf>(cotangent::types<Leaf...>) { ((is_static = is_static && !Leaf::type_shape().contains(dyn)), ...); }(leaf_types<Y>{});
+      bool same = true, is_static = true;
+      [&]<class... Leaf>(cotangent::types<Leaf...>) {
+        ((same = same && Leaf::type == Times::type, is_static = is_static && !Leaf::type_shape().contains(dyn)), ...);
+      }(leaf_types<Y>{});
       if (!is_static) return m << "odeint: the extents of the state must be static; for many systems use ct::vmap of odeint";
       if (!same) return m << "odeint: all arrays of the state must have the dtype of the times, " << Times::type;
       return difference<traced_result<F, Y, var<typename Times::value_type>, A...>, Y>("odeint: the function must return dy/dt with the structure, shapes and dtypes of y");
@@ -283,7 +283,6 @@ template <class F, class Tolerance> struct ode_solver : transform_base<ode_solve
       return std::tuple(std::tuple(vector(parts[1]) + g_before, vector(parts[2])), of_t);
     }, start, std::tuple(later(states), vector(later(times)), vector(earlier(times)), later(cotangents), earlier(cotangents)), reverse);
 
-    // Only the later times' rows took part.
     if (b.failed()) return b.finish();
     sequence<shape> tail{shape{1}};
     for (const shape& s : moving_shapes) tail.push_back(s);
