@@ -55,7 +55,12 @@ template <class Make, class Donated> struct executable {
   using make = Make;
   static constexpr const auto& graph = canonical_graph<Make>;
   /// The lists of a frozen graph begin with its own; those of the bodies follow.
-  static constexpr graph_sizes own = graph.headers[0].own;
+  static constexpr graph_sizes sizes = std::remove_cvref_t<decltype(graph)>::sizes;
+  static constexpr bool has_bodies = sizes.graphs > 1;
+  static constexpr graph_sizes own = [] {
+    if constexpr (has_bodies) return graph.headers[0].own;
+    else return sizes;
+  }();
   static constexpr int input_count = int(own.inputs), output_count = int(own.outputs);
 
   /// What each call needs.
@@ -66,16 +71,19 @@ template <class Make, class Donated> struct executable {
     constexpr sequence<call_memory> operator()() const { return list(std::make_index_sequence<calls.size()>{}); }
   };
   template <int N> static constexpr bool is_call = runs_bodies(graph.nodes[N]);
+  /// The nodes with bodies. (Each look at a constexpr list of nodes costs g++ the whole list: none if there are no bodies.)
   static constexpr int call_count = [] {
     int count = 0;
-    for (std::size_t n = 0; n < own.nodes; ++n) count += runs_bodies(graph.nodes[n]);
+    if constexpr (has_bodies)
+      for (std::size_t n = 0; n < own.nodes; ++n) count += runs_bodies(graph.nodes[n]);
     return count;
   }();
   static constexpr auto calls = [] {
     std::array<int, std::size_t(call_count)> r{};
     std::size_t at = 0;
-    for (std::size_t n = 0; n < own.nodes; ++n)
-      if (runs_bodies(graph.nodes[n])) r[at++] = int(n);
+    if constexpr (has_bodies)
+      for (std::size_t n = 0; n < own.nodes; ++n)
+        if (runs_bodies(graph.nodes[n])) r[at++] = int(n);
     return r;
   }();
 

@@ -21,19 +21,14 @@ constexpr graph check_computable(graph g) {
   return g;
 }
 
-/// Whether the traced function has loops or branches: then pruning is an evaluation of its own.
-template <class F, class... V> consteval bool any_runs_bodies() {
-  for (const node& n : traced_function<F, V...>.nodes)
-    if (runs_bodies(n)) return true;
-  return false;
-}
 template <class F, class... V> struct make_unpruned {
   constexpr graph operator()() const { return simplify(thaw(traced_function<F, V...>)); }
 };
 template <class F, class... V> inline constexpr auto unpruned_function = freeze<make_unpruned<F, V...>{}>();
 template <class F, class... V> struct make_simplified {
   constexpr graph operator()() const {
-    if constexpr (any_runs_bodies<F, V...>()) return check_computable(prune_results(thaw(unpruned_function<F, V...>)));
+    // With bodies, pruning is an evaluation of its own.
+    if constexpr (std::remove_cvref_t<decltype(traced_function<F, V...>)>::sizes.graphs > 1) return check_computable(prune_results(thaw(unpruned_function<F, V...>)));
     else return check_computable(simplify(thaw(traced_function<F, V...>)));
   }
 };

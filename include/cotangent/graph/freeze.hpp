@@ -78,6 +78,7 @@ template <std::size_t Capacity> struct packed_graph {
 
 /// A graph as a constexpr value: every graph's lists one after the other, depth first.
 template <graph_sizes S> struct frozen_graph {
+  static constexpr graph_sizes sizes = S;  // of all graphs in it
   struct header {
     graph_sizes own;
     std::size_t subgraphs = 0;
