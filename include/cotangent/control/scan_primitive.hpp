@@ -153,90 +153,62 @@ struct scan_p : several_results {
     saved.numbers = h.more;
   }
 
+  /// The scan in the other direction. Its carries are the cotangents of carries and the sums of those of constants, its ys
+  /// the cotangents of xs.
   static constexpr void backward(const call& c, const saved_state& saved, const value* cotangents, sequence<value>& parts) {
     const scan_call s = read(c);
     const flag_list& active = saved.flags;
-    const std::size_t n = s.carries.size(), m = s.body.outputs.size();
-    // The way back, with a structural zero for each y without a cotangent. Its inputs: residuals, cotangents, `more`.
-    graph late = saved.bodies[0];
-    sequence<int> inputs = late.inputs;
-    {
-      builder b;
-      replay r(late, b);
-      copy_inputs(r);
-      for (std::size_t o = n; o < m; ++o)
-        if (!cotangents[o]) {
-          const std::size_t i = std::size_t(late.inputs[saved.values.size() + o]);
-          r.map[i] = zeros_like(r.map[i]);
-        }
-      for (int k = 0; k < late.size(); ++k) r.copy(k);
-      for (int o : late.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-      // Cotangents of constants are sums over the steps.
-      std::size_t next = 0;
-      sequence<int> ordered, sums;
-      scan_call back;
-      for (std::size_t i = 0; i < s.inputs(); ++i) {
-        if (!active[i]) continue;
-        const int o = b.g.outputs[next++];
-        if (i < s.constant(0)) {
-          ordered.push_back(o);
-          continue;
-        }
-        const value part{&b, o};
-        const value sum = b.input(part.type(), part.dims());
-        ordered.push_back(add(sum, part).id), sums.push_back(sum.id);
+    const std::size_t n = s.carries.size(), m = s.body.outputs.size(), residual_count = saved.values.size();
+    const graph body = way_back(s, saved, cotangents);
+    scan_call back;
+    back.reverse = !s.reverse, back.length = s.length;
+
+    // The inputs of `body` (residuals, cotangents of the outputs, the saved numbers, sums), sorted by what they become.
+    sequence<int> index, carries, elements, constants;
+    for (std::size_t k = 0; k < n; ++k)
+      if (active[s.carry(k)]) {
+        carries.push_back(body.inputs[residual_count + k]);
+        back.carries.push_back(cotangents[k] ? cotangents[k] : zeros_like(s.carries[k]));
       }
-      b.g.outputs = ordered;
-      const graph whole = b.finish();
-      // Sort the inputs: [index], carries (cotangents of carries, sums), elements (of xs, residuals, cotangents of ys), constants.
-      const std::size_t residual_count = saved.values.size();
-      sequence<int> carries, elements, constants, index;
-      for (std::size_t k = 0; k < n; ++k)
-        if (active[s.carry(k)]) {
-          carries.push_back(whole.inputs[residual_count + k]);
-          back.carries.push_back(cotangents[k] ? cotangents[k] : zeros_like(s.carries[k]));
-        }
-      for (std::size_t k = 0; k < sums.size(); ++k) carries.push_back(whole.inputs[whole.inputs.size() - sums.size() + k]);
-      for (std::size_t k = 0; k < s.constants.size(); ++k)
-        if (active[s.constant(k)]) back.carries.push_back(zeros_like(s.constants[k]));
-      for (std::size_t k = 0; k < residual_count; ++k) elements.push_back(whole.inputs[k]), back.xs.push_back(saved.values[k]);
-      for (std::size_t o = n; o < m; ++o)
-        if (cotangents[o]) elements.push_back(whole.inputs[residual_count + o]), back.xs.push_back(cotangents[o]);
-      for (std::size_t k = 0; k < saved.numbers.size(); ++k) {
-        const int in = whole.inputs[residual_count + m + k];
-        const std::size_t i = std::size_t(saved.numbers[k]);
-        if (i < s.carry(0)) index.push_back(in);
-        else if (i >= s.constant(0)) constants.push_back(in), back.constants.push_back(s.constants[i - s.constant(0)]);
-        else if (i >= s.element(0)) elements.push_back(in), back.xs.push_back(s.xs[i - s.element(0)]);
-        else constants.push_back(in), back.constants.push_back(s.carries[i - s.carry(0)]);  // for its extents
-      }
-      // The outputs: carries, sums, cotangents of xs.
-      sequence<int> outputs, of_sums, of_xs;
-      next = 0;
-      for (std::size_t i = 0; i < s.inputs(); ++i) {
-        if (!active[i]) continue;
-        const int o = whole.outputs[next++];
-        (i < s.element(0) ? outputs : i < s.constant(0) ? of_xs : of_sums).push_back(o);
-      }
-      back.indexed = !index.empty(), back.reverse = !s.reverse, back.length = s.length;
-      const sequence<int> all_outputs = concat(concat(outputs, of_sums), of_xs);
-      sequence<int> missing, none;  // cotangents that are zero, and taken for their extents
-      static_cast<void>(part_of(whole, concat(concat(concat(index, carries), elements), constants), all_outputs, missing));
-      for (int i : missing) {
-        const std::size_t o = std::size_t(i) - residual_count;
-        if (o < n) constants.push_back(whole.inputs[std::size_t(i)]), back.constants.push_back(s.carries[o]);
-        else {
-          const call_form::result of_y = call_form(c).results[o];
-          elements.push_back(whole.inputs[std::size_t(i)]), back.xs.push_back(constant(*c.b, of_y.type, of_y.dims, 0));
-        }
-      }
-      back.body = part_of(whole, concat(concat(concat(index, carries), elements), constants), all_outputs, none);
-      const sequence<value> r2 = write(*c.b, std::move(back));
-      if (c.b->failed()) return;
-      std::size_t at_carry = 0, at_sum = outputs.size(), at_x = at_sum + of_sums.size();
-      for (std::size_t i = std::size_t(s.indexed); i < s.inputs(); ++i)
-        parts.push_back(!active[i] ? value() : i < s.element(0) ? r2[at_carry++] : i < s.constant(0) ? r2[at_x++] : r2[at_sum++]);
+    std::size_t next = residual_count + m + saved.numbers.size();
+    for (std::size_t k = 0; k < s.constants.size(); ++k)
+      if (active[s.constant(k)]) carries.push_back(body.inputs[next++]), back.carries.push_back(zeros_like(s.constants[k]));
+    for (std::size_t k = 0; k < residual_count; ++k) elements.push_back(body.inputs[k]), back.xs.push_back(saved.values[k]);
+    for (std::size_t o = n; o < m; ++o)
+      if (cotangents[o]) elements.push_back(body.inputs[residual_count + o]), back.xs.push_back(cotangents[o]);
+    for (std::size_t k = 0; k < saved.numbers.size(); ++k) {
+      const int in = body.inputs[residual_count + m + k];
+      const std::size_t i = std::size_t(saved.numbers[k]);
+      if (i < s.carry(0)) index.push_back(in);
+      else if (i >= s.constant(0)) constants.push_back(in), back.constants.push_back(s.constants[i - s.constant(0)]);
+      else if (i >= s.element(0)) elements.push_back(in), back.xs.push_back(s.xs[i - s.element(0)]);
+      else constants.push_back(in), back.constants.push_back(s.carries[i - s.carry(0)]);  // for its extents
     }
+    back.indexed = !index.empty();
+
+    // The outputs, per active input of the forward body.
+    sequence<int> of_carries, of_constants, of_xs;
+    next = 0;
+    for (std::size_t i = 0; i < s.inputs(); ++i)
+      if (active[i]) (i < s.element(0) ? of_carries : i < s.constant(0) ? of_xs : of_constants).push_back(body.outputs[next++]);
+    const sequence<int> outputs = concat(concat(of_carries, of_constants), of_xs);
+
+    sequence<int> missing, none;  // cotangents that are zero, but taken for their extents
+    static_cast<void>(part_of(body, concat(concat(concat(index, carries), elements), constants), outputs, missing));
+    for (int i : missing) {
+      const std::size_t o = std::size_t(i) - residual_count;
+      if (o < n) constants.push_back(body.inputs[std::size_t(i)]), back.constants.push_back(s.carries[o]);
+      else {
+        const call_form::result of_y = call_form(c).results[o];
+        elements.push_back(body.inputs[std::size_t(i)]), back.xs.push_back(constant(*c.b, of_y.type, of_y.dims, 0));
+      }
+    }
+    back.body = part_of(body, concat(concat(concat(index, carries), elements), constants), outputs, none);
+    const sequence<value> r = write(*c.b, std::move(back));
+    if (c.b->failed()) return;
+    std::size_t at_carry = 0, at_constant = of_carries.size(), at_x = at_constant + of_constants.size();
+    for (std::size_t i = std::size_t(s.indexed); i < s.inputs(); ++i)
+      parts.push_back(!active[i] ? value() : i < s.element(0) ? r[at_carry++] : i < s.constant(0) ? r[at_x++] : r[at_constant++]);
   }
 
   static constexpr void batch_all(const call& c, const bool* batched, extent size, sequence<value>& results, flag_list& flags) {
@@ -352,6 +324,30 @@ struct scan_p : several_results {
     if (c.b->failed()) return;
     std::size_t at = 0;
     for (std::size_t o = 0; o < used.size(); ++o) results.push_back(wanted[o] ? r[std::size_t(place[at++])] : value());
+  }
+
+ private:
+  /// The body of the way back with a structural zero for each y without a cotangent. Cotangents of constants are added to
+  /// sums, which are further inputs at the end.
+  static constexpr graph way_back(const scan_call& s, const saved_state& saved, const value* cotangents) {
+    const graph& late = saved.bodies[0];
+    builder b;
+    replay r(late, b);
+    copy_inputs(r);
+    for (std::size_t o = s.carries.size(); o < s.body.outputs.size(); ++o) {
+      if (cotangents[o]) continue;
+      value& ct = r.map[std::size_t(late.inputs[saved.values.size() + o])];
+      ct = zeros_like(ct);
+    }
+    for (int n = 0; n < late.size(); ++n) r.copy(n);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < s.inputs(); ++i) {
+      if (!saved.flags[i]) continue;
+      value ct = r.map[std::size_t(late.outputs[next++])];
+      if (i >= s.constant(0)) ct = add(b.input(ct.type(), ct.dims()), ct);
+      b.g.outputs.push_back(ct.id);
+    }
+    return b.finish();
   }
 };
 
