@@ -170,3 +170,20 @@ TEST_CASE("a function that captures variables can transform another") {
   CHECK(float(ct::jit(f)(x)) == 99);
   CHECK(ct::grad(f)(x) == ct::array<float, 3>{36, 0, 54});
 }
+
+TEST_CASE("iota is an array outside a trace and a constant inside") {
+  const ct::array<float, 4> x = ct::iota<float, 4>();
+  CHECK(x == ct::array<float, 4>{0, 1, 2, 3});
+  CHECK(ct::iota<std::int32_t, 0>().evaluate().size() == 0);
+  CHECK(double(ct::sum(ct::iota<double, 5>())) == 10);
+  CHECK(ct::jit([](auto v) { return v * ct::iota<float, 4>() + ct::iota<std::int32_t, 4>(); })(x) == ct::array<float, 4>{0, 2, 6, 12});
+  const auto sums = ct::jit([](auto start) {
+    return ct::scan([](auto carry, auto element) { return std::tuple(carry + element, carry); }, start, ct::iota<float, 5>());
+  });
+  const auto [last, before] = sums(1.0f);
+  CHECK(float(last) == 11);
+  CHECK(before == ct::array<float, 5>{1, 1, 2, 4, 7});
+  CHECK(ct::grad([](auto v) { return ct::sum(ct::vmap([](auto a, auto b) { return a * b; })(v, ct::iota<float, 4>())); })(x) == x);
+  const ct::array<std::int32_t, 3> squares = ct::vmap([](auto v) { return v * v; })(ct::iota<std::int32_t, 3>());
+  CHECK(squares == ct::array<std::int32_t, 3>{0, 1, 4});
+}

@@ -113,7 +113,7 @@ TEMPLATE_TEST_CASE("masks load, combine and store as bools", "[pack]", float, do
   CHECK(!all(x));
   CHECK(!any(x & !x));
   CHECK(all(x | !x));
-  const auto chosen = select(x, iota<TestType, N>(), pack<TestType, N>(TestType(-1)));
+  const auto chosen = select(x, lane_numbers<TestType, N>(), pack<TestType, N>(TestType(-1)));
   for (int i = 0; i < N; ++i) CHECK(chosen[i] == (a[i] ? TestType(i) : TestType(-1)));
   const auto wide = mask_cast<8>(x);
   const auto narrow = mask_cast<1>(x);
@@ -130,7 +130,7 @@ TEMPLATE_TEST_CASE("masks load, combine and store as bools", "[pack]", float, do
 
 TEST_CASE("conversions are static_cast's in every lane", "[pack]") {
   constexpr int N = 16;
-  const auto x = iota<float, N>() * 3.7f - 20.f;
+  const auto x = lane_numbers<float, N>() * 3.7f - 20.f;
   const auto as_int = convert<std::int32_t>(x);
   const auto as_long = convert<std::int64_t>(x);
   const auto as_byte = convert<std::int8_t>(x);
@@ -187,7 +187,7 @@ TEMPLATE_TEST_CASE("rounding, signs and extremes are IEEE's", "[pack]", float, d
 TEMPLATE_TEST_CASE("reductions combine halves in a fixed order", "[pack]", float, double, std::int32_t, std::int64_t) {
   using T = TestType;
   constexpr int N = 32;
-  const auto x = iota<T, N>() + T(1);
+  const auto x = lane_numbers<T, N>() + T(1);
   T t[N];
   x.store(t);
   for (int w = N / 2; w > 0; w /= 2)

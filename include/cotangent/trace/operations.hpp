@@ -486,6 +486,11 @@ template <text Subscripts, class... X> constexpr auto einsum(const X&... x) {
 template <class T, extent N, traced V> constexpr auto iota(const V& beside) {
   return var<T, N>(iota(*beside.b, dtype_of<T>, {N}, 0));
 }
+template <class T, extent N> struct iota_function {
+  template <class V> constexpr var<T, N> operator()(const V& beside) const { return iota<T, N>(beside); }
+};
+/// 0, 1, ..., N - 1 as element type T: outside a trace an array, beside vars a constant of their trace. JAX: jax.numpy.arange.
+template <class T, extent N> constexpr auto iota() { return expression<iota_function<T, N>, T>{std::tuple<T>(0)}; }
 /// Arrays of one value, of x's dtype and shape.
 template <traced X> constexpr X zeros_like(const X& x) { return X(zeros_like(value(x))); }
 template <traced X> constexpr X ones_like(const X& x) { return X(full_like(value(x), 1)); }

@@ -177,7 +177,9 @@ template <class... A> constexpr builder* builder_of(const A&... arguments) {
 template <class T> struct transform_base {
   template <class... A> constexpr auto operator()(A&&... arguments) const {
     const T& self = static_cast<const T&>(*this);
-    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) || (!stateless<T> && (has_only_numbers<A>() && ...)))
+    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) && (is_expression<A> || ...))
+      return operator()(in_trace(var<float>(builder_of(arguments...)->dead()), arguments)...);
+    else if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) || (!stateless<T> && (has_only_numbers<A>() && ...)))
       return inlined(self, arguments...);
     else if constexpr (returns_one_array<A...>())
       return defer_call<false>(self, arguments...);
@@ -189,6 +191,10 @@ template <class T> struct transform_base {
   template <class A> static constexpr auto traced_argument() {
     if constexpr (is_expression<A>) return std::type_identity<typename std::remove_cvref_t<A>::result>{};
     else return std::type_identity<traced_tree<A>>{};
+  }
+  template <class V, class A> static constexpr auto in_trace(const V& beside, const A& argument) {
+    if constexpr (is_expression<A>) return argument.in_trace(beside);
+    else return argument;
   }
   /// Whether a call with expressions can be one itself.
   template <class... A> static consteval bool returns_one_array() {

@@ -47,6 +47,31 @@ struct box {
 /// The sums of a kernel, one copy per vector of an iteration.
 template <class Layout, class Reductions> using sums_of = running_sums<Layout, Reductions, plan_of<Layout>(Reductions{}).width>;
 
+/// Evaluates the statements for one vector, or its first `count` lanes.
+template <bool Partial, class Layout, class Reductions, class Analysis, class Fixed>
+COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count,
+                                      [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
+  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>> e(at, lane, count, fixed, sums);
+  evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+  if constexpr (plan.grouped && plan.has_fixed)
+    if (starts_row) evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
+  evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
+}
+/// The same as a function of its own, for long kernels: compilers optimize the statements once more in each function that
+/// they are expanded into.
+template <bool Partial, class Layout, class Reductions, class Analysis, class Fixed>
+  requires is_long_kernel<Layout>
+[[gnu::noinline]] void run_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count,
+                                  [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
+  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>> e(at, lane, count, fixed, sums);
+  evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+  if constexpr (plan.grouped && plan.has_fixed)
+    if (starts_row) evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
+  evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
+}
+
 /// Evaluates the statements for some vectors, or the first `count` lanes of one, of `rows` rows: one, or a group
 /// whose results stay in registers.
 template <bool Partial, int Vectors, class Layout, class Reductions, class Analysis, class Fixed>
@@ -59,13 +84,7 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
     for (int u = 0; u < Vectors; ++u) sums[u].template load_columns<Partial>(lane + u * N, count);
   for (extent r = 0; r < (plan.grouped ? rows : 1); ++r) {
     if constexpr (plan.grouped) at.index[inner] = first + r;
-    for (int u = 0; u < Vectors; ++u) {
-      evaluation<Layout, N, Partial, sums_of<Layout, Reductions>> e(at, lane + u * N, count, fixed, sums[u]);
-      evaluate<stage::constants>(steps, e);
-      if constexpr (plan.grouped && plan.has_fixed)
-        if (u == 0) evaluate<stage::per_row>(steps, e);
-      evaluate<stage::per_vector>(steps, e);
-    }
+    for (int u = 0; u < Vectors; ++u) run_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
   }
   if constexpr (plan.grouped) {
     at.index[inner] = first;
@@ -83,8 +102,8 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   fixed_registers<Layout, N> fixed;
   if constexpr (plan.has_fixed && !plan.grouped) {
     evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(at, first, N, fixed, sums[0]);
-    evaluate<stage::constants>(steps, e);
-    evaluate<stage::per_row>(steps, e);
+    evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+    evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
   }
   extent lane = first;
   if constexpr (!plan.always_partial || N == 1)

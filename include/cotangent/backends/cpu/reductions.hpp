@@ -46,7 +46,7 @@ template <class Layout> struct targets {
 template <int Bytes, int N> COTANGENT_HOST_INLINE mask<Bytes, N> first_lanes(int count) {
   using integer = typename integer_of_bytes<Bytes>::type;
   if constexpr (N == 1) return count > 0;
-  else return iota<integer, N>() < pack<integer, N>(integer(count));
+  else return lane_numbers<integer, N>() < pack<integer, N>(integer(count));
 }
 
 /// Op over the lanes of a register, halves first: always the same tree.

@@ -200,7 +200,7 @@ template <class T, int Dim, unsigned Sources, class E> struct step<index<T, Dim>
     reg& r = e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0));
     if constexpr (m < 0) r = reg(T(0));
     else if constexpr (m < E::layout::dims.rank - 1) r = reg(T(e.at.index[m]));
-    else r = reg(T(e.lane)) + iota<T, E::lanes>();
+    else r = reg(T(e.lane)) + lane_numbers<T, E::lanes>();
   }
 };
 
@@ -267,24 +267,26 @@ COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, in
 COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
   (step<typename numbered_at<Forms, Table.form[First + I]>::type, Table.sources[First + I], E>::run(e, number<Table.registers[First + I]>), ...);
 }
-COTANGENT_LANES template <class Forms, const auto& Table, int First, int Last, class E, int... C>
-COTANGENT_INLINE void run_statements(E& e, std::integer_sequence<int, C...>) {
-  const int done[] = {0, (run_chunk<Forms, Table, First + C * chunk>(
-                              e, std::make_integer_sequence<int, (Last - First < (C + 1) * chunk ? Last - First - C * chunk : chunk)>{}),
-                          0)...};
-  (void)done;
-}
 
 /// The parts of a program: its constants, what runs once per row, and what runs once per vector.
 enum class stage { constants, per_row, per_vector };
 
-/// Evaluates one part of a program's statements.
-COTANGENT_LANES template <stage Stage, class E, class Layout, class Reductions, class Analysis>
-COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_unused]] E& e) {
-  constexpr int constants = Analysis::table.constants, per_row = Analysis::table.per_row;
-  constexpr int first = Stage == stage::constants ? 0 : Stage == stage::per_row ? constants : constants + per_row;
-  constexpr int last = Stage == stage::constants ? constants : Stage == stage::per_row ? constants + per_row : Analysis::table.count;
-  run_statements<typename Analysis::form_list, Analysis::table, first, last>(e, std::make_integer_sequence<int, (last - first + chunk - 1) / chunk>{});
+/// The first statement of a part, or the end of the last part.
+template <class Analysis> constexpr int first_of(stage s) {
+  return (s > stage::constants ? Analysis::table.constants : 0) + (s > stage::per_row ? Analysis::table.per_row : 0);
+}
+template <class Analysis> constexpr int last_of(stage s) { return s == stage::per_vector ? Analysis::table.count : first_of<Analysis>(stage(int(s) + 1)); }
+template <stage Stage, class Analysis>
+using chunks_of = std::make_integer_sequence<int, (last_of<Analysis>(Stage) - first_of<Analysis>(Stage) + chunk - 1) / chunk>;
+
+/// Evaluates one part of a program's statements; the last argument is chunks_of it.
+COTANGENT_LANES template <stage Stage, class E, class Layout, class Reductions, class Analysis, int... C>
+COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_unused]] E& e, std::integer_sequence<int, C...>) {
+  constexpr int first = first_of<Analysis>(Stage), last = last_of<Analysis>(Stage);
+  const int done[] = {0, (run_chunk<typename Analysis::form_list, Analysis::table, first + C * chunk>(
+                              e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
+                          0)...};
+  (void)done;
 }
 
 }  // namespace COTANGENT_ISA

@@ -52,9 +52,9 @@ template <class Kernel> __global__ void run(arguments<Kernel> a, extent n) {
     no_reductions none;
     fixed_registers<layout, 1> fixed;
     evaluation<layout, 1, false> e(at, lane_of<layout>(at), 1, fixed, none);
-    evaluate<stage::constants>(program_of<Kernel>{}, e);
-    evaluate<stage::per_row>(program_of<Kernel>{}, e);
-    evaluate<stage::per_vector>(program_of<Kernel>{}, e);
+    evaluate<stage::constants>(program_of<Kernel>{}, e, chunks_of<stage::constants, analysis<Kernel>>{});
+    evaluate<stage::per_row>(program_of<Kernel>{}, e, chunks_of<stage::per_row, analysis<Kernel>>{});
+    evaluate<stage::per_vector>(program_of<Kernel>{}, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
   }
 }
 
@@ -108,9 +108,9 @@ template <class Kernel> __global__ void run_sums(arguments<Kernel> a, extent n) 
     point_of<layout>(at, point);
     fixed_registers<layout, 1> fixed;
     evaluation<layout, 1, false, decltype(sums)> e(at, lane_of<layout>(at), 1, fixed, sums);
-    evaluate<stage::constants>(program_of<Kernel>{}, e);
-    evaluate<stage::per_row>(program_of<Kernel>{}, e);
-    evaluate<stage::per_vector>(program_of<Kernel>{}, e);
+    evaluate<stage::constants>(program_of<Kernel>{}, e, chunks_of<stage::constants, analysis<Kernel>>{});
+    evaluate<stage::per_row>(program_of<Kernel>{}, e, chunks_of<stage::per_row, analysis<Kernel>>{});
+    evaluate<stage::per_vector>(program_of<Kernel>{}, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
   }
   sums.finish(a.buffers);
 }

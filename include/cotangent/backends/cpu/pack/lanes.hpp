@@ -55,14 +55,14 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, 2 * N> join(pack<T, N> a
 }
 
 /// 0, 1, 2, ...
-template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> iota_lanes() {
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> counted_lanes() {
   T t[N];
   for (int i = 0; i < N; ++i) t[i] = T(i);
   return pack<T, N>::load(t);
 }
-COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> iota() {
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> lane_numbers() {
   if constexpr (N == 1) return pack<T, 1>(T(0));
-  else return iota_lanes<T, N>();
+  else return counted_lanes<T, N>();
 }
 
 // Conversions.
