@@ -131,6 +131,13 @@ constexpr value without_negative_pad(const call& c) {
   return slice(pad(c[0], c[1], keep_low, keep_high, interior), start, size, filled(low.rank, 1));
 }
 
+/// Unit arrays as a comparison of indices.
+constexpr value compared_indices(const call& c) {
+  const extent n = c.dims[0];
+  const value eye = eq(iota(*c.b, dtype::int32, {n, n}, 0), iota(*c.b, dtype::int32, {n, n}, 1));
+  return reshape(convert(eye, c.type), c.dims);
+}
+
 /// x * c for a number c if that is a number, or a choice between numbers; otherwise null.
 constexpr value scaled(value x, value c) {
   if (is_constant(x)) {
@@ -180,6 +187,7 @@ constexpr graph canonicalize(const graph& g) {
     const std::uint64_t op = c.op->id;
     if (op == primitive_of<dot_general_p>.id) v = sorted_dot(c);
     else if (op == primitive_of<pad_p>.id) v = without_negative_pad(c);
+    else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
     else if (op == primitive_of<add_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
       if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), c[1]});

@@ -8,6 +8,7 @@
 #include <cotangent/backends/cpu/loops.hpp>
 #include <cotangent/backends/cpu/maths.hpp>
 #include <cotangent/backends/cpu/opaque.hpp>
+#include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/lower.hpp>
 #include <cotangent/core/error.hpp>
 
@@ -37,10 +38,11 @@ template <class Make> inline constexpr auto canonical_graph = freeze<Make{}>();
 template <class Make> struct thaw_canonical {
   constexpr graph operator()() const { return thaw(canonical_graph<Make>); }
 };
-/// The canonical graph of body K of the graph that `Make` returns.
-template <class Make, int K> struct make_body {
-  constexpr graph operator()() const { return canonicalize(thaw(canonical_graph<Make>).subgraphs[std::size_t(K)]); }
+/// Body K of the graph that `Make` returns, and its canonical graph.
+template <class Make, int K> struct thaw_body {
+  constexpr graph operator()() const { return thaw(canonical_graph<Make>).subgraphs[std::size_t(K)]; }
 };
+template <class Make, int K> using make_body = make_canonical_of<thaw_body<Make, K>>;
 
 constexpr bool runs_bodies(const node& x) { return x.op_id != 0 && x.op->kind == role::call; }
 

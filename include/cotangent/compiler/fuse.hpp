@@ -150,7 +150,7 @@ class scheduler {
   constexpr const node& at(int n) const { return g_.nodes.items[n]; }
   constexpr role kind(int n) const { return kinds_.items[n]; }
   constexpr bool is(int n, std::uint64_t id) const { return g_.nodes.items[n].op_id == id; }
-  constexpr bool is_windowed(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id); }
+  constexpr bool is_windowed(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<assemble_p>.id); }
   constexpr bool is_reshape(int n) const { return is(n, primitive_of<reshape_p>.id); }
   constexpr bool is_inline_source(int n) const { return is(n, primitive_of<constant_p>.id) || is(n, primitive_of<iota_p>.id); }
 
@@ -333,6 +333,8 @@ class scheduler {
         }
         group_[std::size_t(n)] = last;
         stored_[std::size_t(n)] = 1;
+      } else if (is(n, primitive_of<assemble_p>.id)) {
+        place_elements(n);
       } else if (is(n, primitive_of<pad_p>.id)) {
         place_pad(n, call_of(n, operands));
       } else {
@@ -348,6 +350,30 @@ class scheduler {
 
   /// The first group after n is in memory.
   constexpr int after(int n) { return group_.items[origin_.items[n]] + 1; }
+
+  /// Stores each element of the instances into its place.
+  constexpr void place_elements(int n) {
+    const node& x = at(n);
+    const int axis = int(g_.attribute(n, x.attribute_count - 1));
+    const shape strides = contiguous(x.dims);
+    int last = 0;
+    extent index[max_rank] = {};
+    for (int k = 0; k < x.operand_count; ++k) {
+      write w{g_.operand(n, k), n, -1, {0, {}}};
+      if (axis >= 0) w.window.strides.push_back(strides[axis]);
+      for (int i = 0; i < x.dims.rank; ++i)
+        w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, index[i], strides[i]));
+      for (int i = x.dims.rank; i-- > 0;) {
+        if (i == axis) continue;
+        if (++index[i] < x.dims[i]) break;
+        index[i] = 0;
+      }
+      const int made = place_write(w, 0);
+      if (made > last) last = made;
+    }
+    group_[std::size_t(n)] = last;
+    stored_[std::size_t(n)] = 1;
+  }
 
   /// A pad first fills its buffer, then stores the operand into its window.
   constexpr void place_pad(int n, const call& c) {

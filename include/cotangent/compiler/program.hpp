@@ -34,9 +34,10 @@ template <class F, class... V> struct make_simplified {
 };
 /// The optimized graph, as users see it.
 template <class F, class... V> inline constexpr auto simplified_function = freeze<make_simplified<F, V...>{}>();
-template <class F, class... V> struct make_canonical {
-  constexpr graph operator()() const { return canonicalize(thaw(simplified_function<F, V...>)); }
+template <class F, class... V> struct thaw_simplified {
+  constexpr graph operator()() const { return thaw(simplified_function<F, V...>); }
 };
+template <class F, class... V> using make_canonical = make_canonical_of<thaw_simplified<F, V...>>;
 template <class F, class... V> inline constexpr const auto& canonical_function = canonical_graph<make_canonical<F, V...>>;
 template <unsigned long Donated, int Leaves> struct donated_leaves {
   constexpr flag_list operator()() const {

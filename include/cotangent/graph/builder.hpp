@@ -9,6 +9,7 @@
 namespace cotangent {
 
 struct builder;
+struct element_call;
 
 /// A node of the graph under construction; the untyped form of `var`. The null value is a structural zero.
 struct value {
@@ -72,7 +73,7 @@ using flag_list = sequence<char>;
 
 /// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
 struct rule_set {
-  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false;
+  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false;
 };
 
 /// What reverse mode keeps of an operation with several results between its way forward and its way back.
@@ -119,6 +120,8 @@ struct primitive {
   bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
   bool bilinear = false;                                        // linear in each operand, but not in both together
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
+  void (*elements)(element_call&) = nullptr;                                // role source, opaque: the elements of the result
+  value (*combine)(value, value) = nullptr;                                 // role reduction: two elements
   const multiple_rules* all = nullptr;                                          // of a primitive with several results
 };
 
@@ -168,6 +171,8 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { &P::batch; }) t.batch = &P::batch, t.has.batch = true;
   if constexpr (requires { &P::linear; }) t.linear = &P::linear, t.has.linear = true;
   if constexpr (requires { &P::view; }) t.view = &P::view;
+  if constexpr (requires { &P::elements; }) t.elements = &P::elements, t.has.elements = true;
+  if constexpr (P::kind == role::reduction) t.combine = &P::template combine<value>;
   if constexpr (requires { &P::batch_all; }) t.all = &multiple_rules_for<P>, t.has.several = true;
   return t;
 }

@@ -135,6 +135,7 @@ constexpr value tie_share(value x, value z, value y) {
 /// The larger operand; NaN if one is NaN. The derivative splits evenly at ties.
 struct max_p : differentiable<max_p> {
   static constexpr std::string_view name = "max";
+  static constexpr value simplify(const call& c) { return c[0] == c[1] ? c[0] : value{}; }
   static constexpr value derivative(const call& c, int k, value g) { return g * tie_share(c[k], c.result, c[1 - k]); }
   template <class V> static COTANGENT_INLINE V lane(V a, V b) { return maximum(a, b); }
 };
@@ -142,6 +143,7 @@ struct max_p : differentiable<max_p> {
 /// The smaller operand; NaN if one is NaN. The derivative splits evenly at ties.
 struct min_p : differentiable<min_p> {
   static constexpr std::string_view name = "min";
+  static constexpr value simplify(const call& c) { return c[0] == c[1] ? c[0] : value{}; }
   static constexpr value derivative(const call& c, int k, value g) { return g * tie_share(c[k], c.result, c[1 - k]); }
   template <class V> static COTANGENT_INLINE V lane(V a, V b) { return minimum(a, b); }
 };
@@ -264,6 +266,8 @@ constexpr value div(value a, value b) { return emit<div_p>({a, b}); }
 constexpr value rem(value a, value b) { return emit<rem_p>({a, b}); }
 constexpr value max(value a, value b) { return emit<max_p>({a, b}); }
 constexpr value min(value a, value b) { return emit<min_p>({a, b}); }
+constexpr value maximum(value a, value b) { return max(a, b); }  // as packs have them
+constexpr value minimum(value a, value b) { return min(a, b); }
 constexpr value abs(value x) { return emit<abs_p>({x}); }
 constexpr value sign(value x) { return emit<sign_p>({x}); }
 constexpr value floor(value x) { return emit<floor_p>({x}); }

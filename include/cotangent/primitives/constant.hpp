@@ -1,7 +1,7 @@
 #pragma once
 /// Sources: constants, whose elements are all one value, and iota.
 
-#include <cotangent/graph/builder.hpp>
+#include <cotangent/graph/elements.hpp>
 
 namespace cotangent {
 
@@ -23,6 +23,7 @@ struct constant_p {
   static constexpr std::string_view name = "constant";
   static constexpr role kind = role::source;
   static constexpr void infer(call& c) { c.dims = c.list(0, c.attribute_count); }
+  static constexpr void elements(element_call& e);
 };
 
 /// Indices along one axis. Attributes: the extents, then the axis.
@@ -34,6 +35,16 @@ struct iota_p {
     if (c.attribute(c.attribute_count - 1) >= c.dims.rank)
       c.b->fail(message{} << "iota: axis " << c.attribute(c.attribute_count - 1) << " is out of range for shape " << c.dims);
   }
+  static constexpr void elements(element_call& e);
+};
+
+/// The unit arrays of a shape, stacked along a new front axis: element (i, j...) is 1 where j... is the i-th place in
+/// row-major order, and else 0. These zeros are structural. Attributes: the extents.
+struct basis_p {
+  static constexpr std::string_view name = "basis";
+  static constexpr role kind = role::source;
+  static constexpr void infer(call& c) { c.dims = c.list(0, c.attribute_count); }
+  static constexpr void elements(element_call& e);
 };
 
 constexpr value constant_from_bits(builder& b, dtype type, const shape& dims, std::uint64_t bits) {
@@ -46,6 +57,10 @@ constexpr value constant_from_bits(builder& b, dtype type, const shape& dims, st
 /// x in every element.
 constexpr value constant(builder& b, dtype type, const shape& dims, double x) {
   return constant_from_bits(b, type, dims, constant_bits(type, x));
+}
+
+constexpr void constant_p::elements(element_call& e) {
+  e.parts.assign(std::size_t(e.form.count), constant_from_bits(e.b, e.c.type, {}, e.c.bits));
 }
 
 constexpr value full_like(value v, double x) { return constant(*v.b, v.type(), v.dims(), x); }
@@ -65,6 +80,34 @@ constexpr value iota(builder& b, dtype type, const shape& dims, int axis) {
   call c;
   c.op = &primitive_of<iota_p>, c.type = type, c.attributes = list, c.attribute_count = dims.rank + 1;
   return b.emit(c);
+}
+
+constexpr void iota_p::elements(element_call& e) {
+  const int axis = int(e.c.attribute(e.c.attribute_count - 1));
+  shape along;
+  for (int i = 0; i < e.c.dims.rank; ++i) along.push_back(i == axis);
+  element_call::each(e.c.dims, e.form.axis, {along}, [&](const extent* at) {
+    e.parts.push_back(axis == e.form.axis ? iota(e.b, e.c.type, {e.instances()}, 0) : constant(e.b, e.c.type, {}, double(at[0])));
+  });
+}
+
+/// The unit arrays of `dims`.
+constexpr value standard_basis(builder& b, dtype type, const shape& dims) {
+  extent n = 1;
+  for (extent e : dims) n = b.symbols.combine(symbol::product, n, e);
+  const shape all = insert(dims, 0, n);
+  call c;
+  c.op = &primitive_of<basis_p>, c.type = type, c.attributes = all.dims, c.attribute_count = all.rank;
+  return b.emit(c);
+}
+constexpr void basis_p::elements(element_call& e) {
+  if (e.form.axis >= 0) {
+    e.fits = false;
+    return;
+  }
+  const extent n = e.c.dims[0];
+  for (extent i = 0; i < n; ++i)
+    for (extent j = 0; j < n; ++j) e.parts.push_back(i == j ? constant(e.b, e.c.type, {}, 1) : value());
 }
 
 }  // namespace cotangent

@@ -41,6 +41,33 @@ struct dot_general_p {
     for (extent i : d.rhs_free(r.rank)) c.dims.push_back(r[int(i)]);
   }
   static constexpr bool linear(const call&, int) { return true; }
+  /// Sums of products; products with a structural zero are left out.
+  static constexpr void elements(element_call& e) {
+    const element_array &l = e.operands[0], &r = e.operands[1];
+    const dot_dimensions d = dimensions(e.c);
+    shape left, right, contracted, contracted_left, contracted_right;
+    for (int i = 0; i < d.lhs_batch.rank; ++i) left.push_back(l.form.strides[int(d.lhs_batch[i])]), right.push_back(r.form.strides[int(d.rhs_batch[i])]);
+    for (extent i : d.lhs_free(l.dims.rank)) left.push_back(l.form.strides[int(i)]), right.push_back(0);
+    for (extent i : d.rhs_free(r.dims.rank)) left.push_back(0), right.push_back(r.form.strides[int(i)]);
+    int over = -1;  // the contracted axis of instances
+    for (int i = 0; i < d.lhs_contracted.rank; ++i) {
+      const int a = int(d.lhs_contracted[i]), b = int(d.rhs_contracted[i]);
+      if (a == l.form.axis || b == r.form.axis) over = i;
+      contracted.push_back(l.dims[a]), contracted_left.push_back(l.form.strides[a]), contracted_right.push_back(r.form.strides[b]);
+    }
+    element_call::each(e.c.dims, e.form.axis, {left, right}, [&](const extent* at) {
+      value sum;
+      element_call::each(contracted, over, {contracted_left, contracted_right}, [&](const extent* k) {
+        value a = l.parts[at[0] + k[0]], b = r.parts[at[1] + k[1]];
+        if (!a || !b) return;
+        e.match(a, b);
+        value product = mul(a, b);
+        if (sum) e.match(sum, product), sum = sum + product;
+        else sum = product;
+      });
+      e.parts.push_back(over >= 0 && sum ? reduce_sum(e.vector(sum, contracted[over]), {0}) : sum);
+    });
+  }
   static constexpr value jvp(const call& c, const value* t) {
     const dot_dimensions d = dimensions(c);
     const value left = t[0] ? dot_general(t[0], c[1], d) : value{}, right = t[1] ? dot_general(c[0], t[1], d) : value{};

@@ -11,6 +11,11 @@ struct dense_p {
   static constexpr std::string_view name = "dense";
   static constexpr role kind = role::source;
   static constexpr void infer(call& c) { c.dims = c.list(1, int(c.attribute(0))); }
+  static constexpr void elements(element_call& e) {
+    e.fits = e.form.axis < 0;
+    for (extent i = 0; e.fits && i < e.form.count; ++i)
+      e.parts.push_back(constant_from_bits(e.b, e.c.type, {}, element_bits(e.c.attributes, e.c.dims.rank, i)));
+  }
   static constexpr std::uint64_t element_bits(const extent* attributes, int rank, extent i) {
     return std::uint64_t(attributes[1 + rank + 2 * i]) << 32 | std::uint64_t(attributes[2 + rank + 2 * i]);
   }

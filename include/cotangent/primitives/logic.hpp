@@ -124,6 +124,8 @@ constexpr value gt(value a, value b) { return emit<gt_p>({a, b}); }
 constexpr value ge(value a, value b) { return emit<ge_p>({a, b}); }
 constexpr value logical_and(value a, value b) { return emit<and_p>({a, b}); }
 constexpr value logical_or(value a, value b) { return emit<or_p>({a, b}); }
+constexpr value operator&(value a, value b) { return logical_and(a, b); }  // as masks have them
+constexpr value operator|(value a, value b) { return logical_or(a, b); }
 constexpr value logical_xor(value a, value b) { return emit<xor_p>({a, b}); }
 constexpr value logical_not(value a) { return emit<not_p>({a}); }
 constexpr value shift_left(value a, value b) { return emit<shift_left_p>({a, b}); }

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include <cotangent/graph/elements.hpp>
 #include <cotangent/primitives/constant.hpp>
 
 #define COTANGENT_PRIMITIVES_IN_ORDER

@@ -128,6 +128,19 @@ struct reshape_p : linear_in_all {
   }
   static constexpr value vjp(const call& c, int, value g) { return reshape(g, c[0].dims()); }
   static constexpr value batch(const call& c, const bool*, extent size) { return reshape(c[0], insert(c.dims, 0, size)); }
+  /// The same elements in the same order, if the instances stay an axis with as many elements before it.
+  static constexpr void elements(element_call& e) {
+    const element_array& x = e.operands[0];
+    const auto before = [](const shape& dims, int axis) {
+      extent n = 1;
+      for (int i = 0; i < axis; ++i) n *= dims[i];
+      return n;
+    };
+    e.fits = (x.form.axis < 0) == (e.form.axis < 0);
+    if (e.fits && e.form.axis >= 0)
+      e.fits = e.c.b->symbols.resolve(x.dims[x.form.axis]) == e.c.b->symbols.resolve(e.instances()) && before(x.dims, x.form.axis) == before(e.c.dims, e.form.axis);
+    for (extent i = 0; e.fits && i < e.form.count; ++i) e.parts.push_back(x.parts[i]);
+  }
   static constexpr value simplify(const call& c) {
     if (c.dims == c[0].dims()) return c[0];
     if (is_constant(c[0])) return constant_from_bits(*c.b, c.type, c.dims, c[0].get().bits);
@@ -314,6 +327,26 @@ struct pad_p {
     return pad(batched_operand(c[0], batched[0], size), c[1], insert(part(c, 0), 0, 0), insert(part(c, 1), 0, 0),
                insert(part(c, 2), 0, 0));
   }
+  static constexpr void elements(element_call& e) {
+    const element_array& x = e.operands[0];
+    const shape low = part(e.c, 0), high = part(e.c, 1), interior = part(e.c, 2);
+    const int axis = e.form.axis;
+    e.fits = axis == x.form.axis && (axis < 0 || (low[axis] == 0 && high[axis] == 0 && interior[axis] == 0));
+    if (!e.fits) return;
+    shape places[max_rank];  // the index along each axis
+    for (int i = 0; i < e.c.dims.rank; ++i) places[i] = filled(e.c.dims.rank, 0), places[i][i] = 1;
+    element_call::each(e.c.dims, axis, places, [&](const extent* at) {
+      extent from = 0;
+      bool inside = true;
+      for (int i = 0; i < e.c.dims.rank; ++i) {
+        if (i == axis) continue;
+        const extent place = at[i] - low[i], step = interior[i] + 1;
+        inside = inside && place >= 0 && place % step == 0 && place / step < x.dims[i];
+        if (inside) from += place / step * x.form.strides[i];
+      }
+      e.parts.push_back(inside ? x.parts[from] : e.operands[1].parts[0]);
+    });
+  }
   static constexpr value simplify(const call& c) {
     const shape zero = filled(c[0].rank(), 0);
     return part(c, 0) == zero && part(c, 1) == zero && part(c, 2) == zero ? c[0] : value{};
@@ -370,11 +403,55 @@ struct concatenate_p {
     return c.b->emit(d);
   }
   static constexpr value simplify(const call& c) { return c.count == 1 ? c[0] : value{}; }
+  static constexpr void elements(element_call& e) {
+    const int axis = int(e.c.attribute(0));
+    e.fits = axis != e.form.axis;
+    for (int k = 0; k < e.c.count; ++k) e.fits = e.fits && e.operands[k].form.axis == e.form.axis;
+    if (!e.fits) return;
+    e.parts.assign(std::size_t(e.form.count), value());
+    extent first = 0;
+    for (int k = 0; k < e.c.count; ++k) {
+      const element_array& x = e.operands[k];
+      extent from = 0;
+      element_call::each(x.dims, e.form.axis, {e.form.strides}, [&](const extent* at) { e.parts[std::size_t(first * e.form.strides[axis] + at[0])] = x.parts[from++]; });
+      first += x.dims[axis];
+    }
+  }
+};
+
+/// Some axes of x at one index each: the result has the others. Attributes: per axis the index, or -1 to keep the axis.
+struct pick_p : view_primitive {
+  static constexpr std::string_view name = "pick";
+  static constexpr void infer(call& c) {
+    c.type = c[0].type();
+    for (int i = 0; i < c.attribute_count; ++i)
+      if (c.attribute(i) < 0) c.dims.push_back(c[0].dims()[i]);
+  }
+  static constexpr buffer_access view(const call& c, const buffer_access& in) {
+    buffer_access out{in.offset, {}};
+    symbol_table& s = c.b->symbols;
+    for (int i = 0; i < c.attribute_count; ++i) {
+      if (c.attribute(i) < 0) out.strides.push_back(in.strides[i]);
+      else out.offset = s.combine(symbol::sum, out.offset, s.combine(symbol::product, c.attribute(i), in.strides[i]));
+    }
+    return out;
+  }
+};
+/// Arrays put together from their elements, each a vector of the instances (or a scalar, if there is no such axis).
+/// Attributes: the extents, then the axis of the instances, or -1.
+struct assemble_p {
+  static constexpr std::string_view name = "assemble";
+  static constexpr role kind = role::opaque;
+  static constexpr void infer(call& c) {
+    c.type = c[0].type();
+    c.dims = c.list(0, c.attribute_count - 1);
+  }
 };
 
 constexpr value broadcast_in_dim(value x, const shape& dims, const shape& axes) {
   return emit<broadcast_in_dim_p>({x}, attribute_list{}.push(dims).push(axes));
 }
+constexpr value element_call::vector(value x, extent n) { return x.rank() > 0 ? x : broadcast_in_dim(x, {n}, {}); }
 constexpr value reshape(value x, const shape& dims) { return emit<reshape_p>({x}, dims); }
 constexpr value transpose(value x, const shape& permutation) { return emit<transpose_p>({x}, permutation); }
 constexpr value slice(value x, const shape& starts, const shape& sizes, const shape& strides) {

@@ -5,14 +5,6 @@
 
 namespace cotangent {
 
-/// The unit arrays of a shape, stacked along a new front axis: [size, dims...].
-constexpr value standard_basis(builder& b, dtype type, const shape& dims) {
-  extent n = 1;
-  for (extent e : dims) n = b.symbols.combine(symbol::product, n, e);
-  const value eye = eq(iota(b, dtype::int32, {n, n}, 0), iota(b, dtype::int32, {n, n}, 1));
-  return reshape(convert(eye, type), insert(dims, 0, n));
-}
-
 /// Leaf `Out` of the function's result against the tree `In`: the tree In with leaves of shape out + in.
 template <class Out, class In> struct jacobian_leaf {
   static constexpr shape dims = join(Out::type_shape(), In::type_shape());

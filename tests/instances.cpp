@@ -1,0 +1,248 @@
+/// Per-instance programs: functions of small arrays under vmap run as one kernel of scalars, and give what they give
+/// instance by instance.
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+
+namespace ct = cotangent;
+
+namespace {
+
+template <class A> A random_array(unsigned seed, typename A::value_type low = -1, typename A::value_type high = 1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(low, high);
+  A a;
+  for (auto& x : a) x = typename A::value_type(uniform(random));
+  return a;
+}
+
+/// Row i of a batch.
+template <class T, ct::extent N, ct::extent... E> ct::array<T, E...> row(const ct::array<T, N, E...>& a, ct::extent i) {
+  ct::array<T, E...> r;
+  const ct::extent n = r.size();
+  for (ct::extent k = 0; k < n; ++k) r.data()[k] = a.data()[i * n + k];
+  return r;
+}
+
+/// Whether row i of `all` is `one`, up to the order of summation.
+template <class T, ct::extent N, ct::extent... E> double row_error(const ct::array<T, N, E...>& all, ct::extent i, const ct::array<T, E...>& one) {
+  const auto part = row(all, i);
+  double error = 0, scale = 1;
+  for (ct::extent k = 0; k < one.size(); ++k) {
+    scale = std::max(scale, std::abs(double(one.data()[k])));
+    error = std::max(error, std::abs(double(part.data()[k]) - double(one.data()[k])));
+  }
+  return error / scale;
+}
+
+/// Quadratic form, products, a norm and a choice: [3] and [3, 3] to a scalar.
+constexpr auto energy = [](auto x, auto w) {
+  const auto y = ct::matmul(w, ct::tanh(x));
+  const auto norm = ct::sqrt(ct::sum(x * x) + 1.0);
+  return ct::sum(y * x) / norm + ct::max(x) * ct::where(ct::sum(x) > 0, norm, ct::exp(-norm));
+};
+constexpr auto three = [](auto x, auto w) {
+  return std::tuple(energy(x, w), ct::grad(energy)(x, w), ct::hessian(energy)(x, w));
+};
+
+template <class T, ct::extent N> void check_batch() {
+  constexpr double tolerance = std::is_same_v<T, float> ? 2e-5 : 1e-13;
+  const auto w = random_array<ct::array<T, 3, 3>>(1);
+  const auto x = random_array<ct::array<T, N, 3>>(2);
+  const auto all = ct::jit(ct::vmap(three, ct::in_axes<0, ct::none>));
+  constexpr ct::program_cost cost = all.cost(x, w);
+  static_assert(cost.kernels == 1);
+  const auto [value, gradient, hessian] = all(x, w);
+  for (ct::extent i = 0; i < N; i += 7) {
+    const auto [v, g, h] = ct::jit(three)(row(x, i), w);
+    CHECK(std::abs(double(value(i)) - double(T(v))) <= tolerance * (1 + std::abs(double(T(v)))));
+    CHECK(row_error(gradient, i, g) <= tolerance);
+    CHECK(row_error(hessian, i, h) <= tolerance);
+  }
+}
+
+/// Of points [n, 3] from rows i of a table, scaled and shifted by rows j of a small one.
+constexpr auto distances = [](auto table, auto small, auto x, auto i, auto j) {
+  const auto one = [](auto p, auto q, auto s) { return ct::sum(ct::square(p - q)) * s(ct::index<0>) + s(ct::index<1>); };
+  return ct::vmap(one)(ct::take<0>(table, i), x, ct::take<0>(small, j));
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a batched function of small arrays agrees with calls one by one", "", float, double) {
+  using T = TestType;
+  check_batch<T, std::is_same_v<T, float> ? 64 : 1003>();
+}
+
+TEST_CASE("the number of instances may be known at run time only") {
+  const auto w = random_array<ct::array<double, 3, 3>>(1);
+  const auto all = ct::jit(ct::vmap(ct::grad(energy), ct::in_axes<0, ct::none>));
+  for (const ct::extent n : {0, 1, 5, 64, 130}) {
+    const auto some = random_array<ct::array<double, 130, 3>>(3);
+    ct::array<double, ct::dyn, 3> x({n, 3});
+    for (ct::extent k = 0; k < 3 * n; ++k) x.data()[k] = some.data()[k];
+    static_assert(all.cost(x, w).kernels == 1);
+    const auto gradient = all(x, w);
+    REQUIRE(gradient.extent(0) == n);
+    for (ct::extent i = 0; i < n; ++i) {
+      const auto one = ct::jit(ct::grad(energy))(row(some, i), w);
+      for (int k = 0; k < 3; ++k) CHECK(std::abs(gradient(i, k) - one(k)) <= 1e-12);
+    }
+  }
+}
+
+TEST_CASE("sums over the instances share the kernel with what they sum") {
+  constexpr ct::extent n = 1000;
+  const auto w = random_array<ct::array<double, 3, 3>>(1);
+  const auto x = random_array<ct::array<double, n, 3>>(2);
+  const auto loss = [](auto w, auto x) { return ct::mean(ct::vmap(energy, ct::in_axes<0, ct::none>)(x, w)); };
+  const auto f = ct::jit(ct::value_and_grad(loss));
+  const auto [value, gradient] = f(w, x);
+  double sum = 0;
+  ct::array<double, 3, 3> expected;
+  for (ct::extent i = 0; i < n; ++i) {
+    const auto [v, g] = ct::jit(ct::value_and_grad(energy, ct::wrt<1>))(row(x, i), w);
+    sum += double(v) / n;
+    for (int k = 0; k < 9; ++k) expected.data()[k] += g.data()[k] / n;
+  }
+  CHECK(std::abs(double(value) - sum) <= 1e-12);
+  for (int k = 0; k < 9; ++k) CHECK(std::abs(gradient.data()[k] - expected.data()[k]) <= 1e-12);
+  ct::set_num_threads(1);
+  const auto [v1, g1] = f(w, x);
+  ct::set_num_threads(2);
+  const auto [v2, g2] = f(w, x);
+  CHECK(double(v1) == double(v2));
+  CHECK(g1 == g2);
+}
+
+TEST_CASE("shapes inside an instance") {
+  constexpr ct::extent n = 70;
+  // [2, 3], [4]: transposes, slices, pads, concatenations, reshapes, reverses, reductions of every kind.
+  const auto f = [](auto a, auto b) {
+    const auto joined = ct::concatenate<0>(ct::ravel(ct::transpose(a)), ct::flip<0>(b), ct::slice<ct::range<1, 3>>(b));  // [12]
+    const auto square = ct::reshape<3, 4>(joined);
+    const auto padded = ct::pad<ct::low<1, 0>, ct::high<0, 2>>(square, 0.5);  // [4, 6]
+    const auto product = ct::matmul(padded, ct::transpose(padded));           // [4, 4]
+    const auto outer = ct::outer(b, b);
+    return std::tuple(ct::sum(product * outer, ct::axis<0>), ct::prod(b), ct::max(padded, ct::axis<1>), ct::min(a), ct::any(a > 0.5),
+                      ct::all(b > -0.5), ct::stack<0>(b, b * 2.0));
+  };
+  const auto a = random_array<ct::array<double, n, 2, 3>>(1);
+  const auto b = random_array<ct::array<double, n, 4>>(2);
+  const auto all = ct::jit(ct::vmap(f));
+  static_assert(all.cost(a, b).kernels == 1);
+  const auto [sums, product, largest, least, any, every, stacked] = all(a, b);
+  for (ct::extent i = 0; i < n; ++i) {
+    const auto [s, p, l, m, y, e, t] = ct::jit(f)(row(a, i), row(b, i));
+    CHECK(row_error(sums, i, s) <= 1e-14);
+    CHECK(std::abs(product(i) - double(p)) <= 1e-15);
+    CHECK(row_error(largest, i, l) == 0);
+    CHECK(least(i) == double(m));
+    CHECK(any(i) == bool(y));
+    CHECK(every(i) == bool(e));
+    CHECK(row_error(stacked, i, t) == 0);
+  }
+}
+
+TEST_CASE("rows taken by index are read in the kernel, and their cotangents are added up") {
+  constexpr ct::extent n = 500, m = 90;
+  const auto table = random_array<ct::array<double, m, 3>>(1);
+  const auto small = random_array<ct::array<double, 5, 2>>(2);
+  const auto x = random_array<ct::array<double, n, 3>>(3);
+  ct::array<std::int32_t, n> i, j;
+  for (ct::extent k = 0; k < n; ++k) i(k) = std::int32_t((37 * k) % m), j(k) = std::int32_t(k % 5);
+  const auto all = ct::jit(distances);
+  static_assert(all.cost(table, small, x, i, j).kernels == 1);
+  const auto y = all(table, small, x, i, j);
+  const auto loss = [](auto... a) { return ct::sum(distances(a...)); };
+  const auto [of_table, of_small] = ct::jit(ct::grad(loss, ct::wrt<0, 1>))(table, small, x, i, j);
+  ct::array<double, m, 3> expected;
+  ct::array<double, 5, 2> expected_small;
+  for (ct::extent k = 0; k < n; ++k) {
+    double squares = 0;
+    for (int c = 0; c < 3; ++c) {
+      const double d = table(i(k), c) - x(k, c);
+      squares += d * d;
+      expected(i(k), c) += 2 * d * small(j(k), 0);
+    }
+    expected_small(j(k), 0) += squares, expected_small(j(k), 1) += 1;
+    CHECK(std::abs(y(k) - (squares * small(j(k), 0) + small(j(k), 1))) <= 1e-14);
+  }
+  for (ct::extent k = 0; k < 3 * m; ++k) CHECK(std::abs(of_table.data()[k] - expected.data()[k]) <= 1e-12);
+  for (int k = 0; k < 10; ++k) CHECK(std::abs(of_small.data()[k] - expected_small.data()[k]) <= 1e-11);
+}
+
+TEST_CASE("an element may be chosen by an index of the instance") {
+  constexpr ct::extent n = 80;
+  const auto x = random_array<ct::array<float, n, 4>>(1);
+  ct::array<std::int32_t, n> i;
+  for (ct::extent k = 0; k < n; ++k) i(k) = std::int32_t(k % 4);
+  const auto f = [](auto x, auto i) { return x(i) * ct::sum(x * x); };
+  const auto all = ct::vmap(ct::value_and_grad(f))(x, i);
+  for (ct::extent k = 0; k < n; ++k) {
+    float squares = 0;
+    for (int c = 0; c < 4; ++c) squares += x(k, c) * x(k, c);
+    CHECK(std::abs(std::get<0>(all)(k) - x(k, i(k)) * squares) <= 1e-6f);
+    for (int c = 0; c < 4; ++c) CHECK(std::abs(std::get<1>(all)(k, c) - (2 * x(k, c) * x(k, i(k)) + (c == i(k) ? squares : 0.0f))) <= 2e-6f);
+  }
+}
+
+TEST_CASE("structural zeros of unit vectors vanish from a Jacobian") {
+  // Each output depends on one input: three derivatives, and none of the six zeros costs an operation.
+  const auto f = [](auto x) { return ct::sin(x) * ct::slice<ct::range<0, 3>>(ct::concatenate<0>(x, x)); };
+  const ct::array<double, 100, 3> x = random_array<ct::array<double, 100, 3>>(1);
+  const auto jacobian = ct::jit(ct::vmap(ct::jacfwd(f)));
+  static_assert(jacobian.cost(x).kernels == 1);
+  static_assert(jacobian.cost(x).flops <= 100 * 3 * 60);
+  const auto j = jacobian(x);
+  for (ct::extent i = 0; i < 100; ++i)
+    for (int a = 0; a < 3; ++a)
+      for (int b = 0; b < 3; ++b) CHECK(std::abs(j(i, a, b) - (a == b ? std::sin(x(i, a)) + x(i, a) * std::cos(x(i, a)) : 0)) <= 1e-14);
+  // A zero that is a value is one: it meets an infinity, and is NaN.
+  const auto masked = [](auto x, auto m) { return ct::sum(x * m); };
+  ct::array<double, 100, 3> mask;
+  auto y = x;
+  y(5, 1) = std::numeric_limits<double>::infinity();
+  CHECK(std::isnan(ct::vmap(masked)(y, mask)(5)));
+}
+
+TEST_CASE("a row that is long, or not of instances, stays an array") {
+  const auto softmax = ct::jit(ct::vmap([](auto x) { return ct::nn::softmax(x); }));
+  const auto wide = random_array<ct::array<float, 64, 100>>(1);
+  const auto p = softmax(wide);
+  for (ct::extent i = 0; i < 64; i += 9) {
+    double sum = 0;
+    for (int k = 0; k < 100; ++k) sum += double(p(i, k));
+    CHECK(std::abs(sum - 1) <= 1e-5);
+  }
+}
+
+namespace {
+
+/// Twenty steps of dx/dt = W tanh(x).
+constexpr auto evolved = [](auto x, auto w) {
+  return ct::fori_loop<0, 20>([w](auto, auto x) { return x + 0.05 * ct::matmul(w, ct::tanh(x)); }, x);
+};
+
+}  // namespace
+
+TEST_CASE("the bodies of batched loops are per-instance programs too") {
+  constexpr ct::extent n = 101;
+  const auto w = random_array<ct::array<double, 3, 3>>(1);
+  const auto x = random_array<ct::array<double, n, 3>>(2);
+  const auto all = ct::jit(ct::vmap(evolved, ct::in_axes<0, ct::none>));
+  constexpr ct::program_cost cost = all.cost(x, w);
+  static_assert(cost.kernels == 1, "in each turn");
+  const auto loss = [](auto x, auto w) { return ct::sum(ct::square(evolved(x, w))); };
+  const auto y = all(x, w);
+  const auto gradient = ct::jit(ct::vmap(ct::grad(loss), ct::in_axes<0, ct::none>))(x, w);
+  for (ct::extent i = 0; i < n; i += 10) {
+    CHECK(row_error(y, i, ct::jit(evolved)(row(x, i), w)) <= 1e-14);
+    CHECK(row_error(gradient, i, ct::jit(ct::grad(loss))(row(x, i), w)) <= 1e-13);
+  }
+}
