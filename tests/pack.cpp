@@ -203,3 +203,13 @@ TEMPLATE_TEST_CASE("reductions combine halves in a fixed order", "[pack]", float
     CHECK(std::isnan(reduce_min(y)));
   }
 }
+
+TEMPLATE_TEST_CASE("a square of packs transposed", "", float, double, std::int32_t, std::int64_t) {
+  constexpr int N = native_lanes<TestType>;
+  pack<TestType, N> rows[N];
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < N; ++j) rows[i].set(j, TestType(100 * i + j));
+  transpose(rows);
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < N; ++j) CHECK(rows[i][j] == TestType(100 * j + i));
+}

@@ -236,6 +236,12 @@ struct interpreter {
     } else if (name == "dense") {
       for (std::size_t i = 0; i < r.x.size(); ++i)
         r.x[i] = ct::constant_value(x.type, ct::dense_p::element_bits(g.attributes.data() + x.attributes, r.dims.rank, extent(i)));
+    } else if (name == "basis") {
+      each([&](const shape& i) {
+        extent place = 0;
+        for (int k = 1; k < r.dims.rank; ++k) place = place * r.dims[k] + i[k];
+        return double(i[0] == place);
+      });
     } else if (name == "iota") {
       each([&](const shape& i) { return double(i[int(attribute(r.dims.rank))]); });
     } else if (name == "broadcast_in_dim") {

@@ -135,7 +135,7 @@ class per_instance_program {
     sequence<value> parts;
     for (extent i = 0; i < a.form.count; ++i) {
       const value part = a.parts[i] ? a.parts[i] : zero(g_[n].type);
-      parts.push_back(a.form.axis >= 0 ? element_call::vector(part, dims[a.form.axis]) : part);
+      parts.push_back(a.form.axis >= 0 ? as_vector(part, dims[a.form.axis]) : part);
     }
     if (parts.empty()) return x = constant(b_, g_[n].type, dims, 0);
     if (dims.rank == int(a.form.axis >= 0)) return x = parts[0];
@@ -205,13 +205,13 @@ class per_instance_program {
     if (zeros && all_zeros) return {};
     for (int k = 0; k < c.count; ++k)
       if (!operands[k]) operands[k] = zero(c[k].type());
-    for (int k = 1; k < c.count; ++k) element_call::match(operands[0], operands[k]);
-    for (int k = 1; k < c.count; ++k) element_call::match(operands[0], operands[k]);
+    for (int k = 1; k < c.count; ++k) match_ranks(operands[0], operands[k]);
+    for (int k = 1; k < c.count; ++k) match_ranks(operands[0], operands[k]);
     call d = c;
     d.b = &b_, d.operands = operands, d.result = {}, d.dims = operands[0].dims();
     if (!zeros) return b_.emit_inferred(d);
     for (int k = 0; k < c.count; ++k)
-      if (tangents[k]) tangents[k] = operands[k];
+      if (tangents[k]) d.result = tangents[k] = operands[k];  // (rules ask the result for its shape)
     return c.op->jvp(d, tangents);  // of what is linear: the operation without the zeros
   }
 
@@ -258,11 +258,11 @@ class per_instance_program {
         if (!part && linear) return;
         if (!part) part = zero(c.type);
         if (first) sum = part;
-        else element_call::match(sum, part), sum = c.op->combine(sum, part);
+        else match_ranks(sum, part), sum = c.op->combine(sum, part);
         first = false;
       });
       if (over_instances && sum) {
-        value vector = element_call::vector(sum, x.dims[x.form.axis]);
+        value vector = as_vector(sum, x.dims[x.form.axis]);
         const extent axis = 0;
         call d = c;
         d.b = &b_, d.operands = &vector, d.result = {}, d.dims = {}, d.attributes = &axis, d.attribute_count = 1;
@@ -299,7 +299,7 @@ class per_instance_program {
           if (!index) index = zero(c[axis.index + 1].type());
           if (fixed > 0) index = index + full_like(index, double(fixed));
           address.index = int(indices.size());
-          indices.push_back(form.axis >= 0 ? element_call::vector(index, c.dims[form.axis]) : index);
+          indices.push_back(form.axis >= 0 ? as_vector(index, c.dims[form.axis]) : index);
         }
         of_part.push(address);
       }

@@ -161,6 +161,7 @@ struct form_facts {
   int buffer = -1;
   std::uint32_t mergeable = ~0u;
   extent strides[max_rank + 1] = {};  // of its access
+  extent offset = 0;
   int slots = 0;                      // one more than the greatest slot that it names
   int dimension = -1;                 // whose index it is
   int index_registers[max_rank] = {};  // the registers of its run-time indices
@@ -172,7 +173,7 @@ struct form_facts {
   template <extent Offset, extent... Strides> constexpr void accesses(access<Offset, Strides...> where, const extent* extents) {
     const extent all[] = {Strides..., 0};
     for (int d = 0; d < int(sizeof...(Strides)); ++d) names(strides[d] = all[d]);
-    names(Offset);
+    names(offset = Offset);
     mergeable = facts::mergeable(where, extents);
   }
   template <int R, extent Stride> constexpr int indexes(indexed<R, Stride>) {
@@ -236,6 +237,10 @@ template <int Statements, int Forms> struct table {
   unsigned long registers[Statements + 1] = {};  // 16 bits each: the place of the register, of the first operand, ...
   reduce_facts reductions[Forms + 1] = {};       // by form
   int reduce_forms[Forms + 1] = {};              // the forms of the reductions, in order
+  // Tiles: stores of neighbouring elements whose lanes lie a stride apart. They stand in tile_stores in order; of statement
+  // k in the order of running, its place there, and where its tile begins and ends (0, 0 if it is in none).
+  int tile_stores[Statements + 1] = {};
+  int tile_place[Statements + 1] = {}, tile_begin[Statements + 1] = {}, tile_end[Statements + 1] = {};
   kernel_shape shape;
 };
 
@@ -246,6 +251,25 @@ template <int Forms> constexpr int count_statements(const form_facts (&forms)[Fo
   int n = 0;
   for (int i = 0; i < length; i += 1 + operands[code[i]]) ++n;
   return n;
+}
+
+template <int Statements, int Forms> constexpr void find_tiles(table<Statements, Forms>& t, const form_facts* forms, const action* kinds, int lane) {
+  int listed = 0, begin = 0;
+  const form_facts* last = nullptr;
+  const auto finish = [&] {
+    for (int i = begin; i < listed && listed - begin > 1; ++i) t.tile_begin[t.tile_stores[i]] = begin, t.tile_end[t.tile_stores[i]] = listed;
+    begin = listed;
+  };
+  for (int k = t.constants + t.per_row; k < Statements && lane >= 0; ++k) {
+    if (kinds[t.form[k]] != action::store) continue;
+    const form_facts& f = forms[t.form[k]];
+    const bool fits = f.index_count == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]) && f.strides[lane] > 1;
+    const bool follows = fits && last && last->buffer == f.buffer && last->strides[lane] == f.strides[lane] && last->offset + 1 == f.offset;
+    if (!follows) finish();
+    last = fits ? &f : nullptr;
+    if (fits) t.tile_place[k] = listed, t.tile_stores[listed++] = k;
+  }
+  finish();
 }
 
 /// Fills a table statement by statement.
@@ -327,6 +351,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
         t.sources[at] = sources_of[k];
         t.registers[at++] = registers_of[k];
       }
+  find_tiles(t, forms, kind_of, lane);
   return t;
 }
 

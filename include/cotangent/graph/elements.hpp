@@ -69,13 +69,6 @@ struct element_call {
   }
 
   constexpr extent instances() const { return form.axis < 0 ? 1 : c.dims[form.axis]; }
-  /// A scalar as a vector of n instances.
-  static constexpr value vector(value x, extent n);
-  /// Makes vectors of both if one is.
-  static constexpr void match(value& a, value& b) {
-    if (a.rank() < b.rank()) a = vector(a, b.dims()[0]);
-    if (b.rank() < a.rank()) b = vector(b, a.dims()[0]);
-  }
 };
 
 }  // namespace cotangent

@@ -60,12 +60,12 @@ struct dot_general_p {
       element_call::each(contracted, over, {contracted_left, contracted_right}, [&](const extent* k) {
         value a = l.parts[at[0] + k[0]], b = r.parts[at[1] + k[1]];
         if (!a || !b) return;
-        e.match(a, b);
+        match_ranks(a, b);
         value product = mul(a, b);
-        if (sum) e.match(sum, product), sum = sum + product;
+        if (sum) match_ranks(sum, product), sum = sum + product;
         else sum = product;
       });
-      e.parts.push_back(over >= 0 && sum ? reduce_sum(e.vector(sum, contracted[over]), {0}) : sum);
+      e.parts.push_back(over >= 0 && sum ? reduce_sum(as_vector(sum, contracted[over]), {0}) : sum);
     });
   }
   static constexpr value jvp(const call& c, const value* t) {

@@ -18,6 +18,14 @@ constexpr value batched_operand(value v, bool batched, extent size) {
   return broadcast_in_dim(v, dims, axes);
 }
 
+/// An element as a vector of n instances.
+constexpr value as_vector(value x, extent n) { return x.rank() > 0 ? x : broadcast_in_dim(x, {n}, {}); }
+/// Makes vectors of both elements if one is.
+constexpr void match_ranks(value& a, value& b) {
+  if (a.rank() < b.rank()) a = as_vector(a, b.dims()[0]);
+  if (b.rank() < a.rank()) b = as_vector(b, a.dims()[0]);
+}
+
 /// Checks that the operands have one shape and gives it to the result.
 constexpr void infer_same_shape(call& c, int first = 0) {
   const node* nodes = c.b->g.nodes.items;

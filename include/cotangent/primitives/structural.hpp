@@ -451,7 +451,6 @@ struct assemble_p {
 constexpr value broadcast_in_dim(value x, const shape& dims, const shape& axes) {
   return emit<broadcast_in_dim_p>({x}, attribute_list{}.push(dims).push(axes));
 }
-constexpr value element_call::vector(value x, extent n) { return x.rank() > 0 ? x : broadcast_in_dim(x, {n}, {}); }
 constexpr value reshape(value x, const shape& dims) { return emit<reshape_p>({x}, dims); }
 constexpr value transpose(value x, const shape& permutation) { return emit<transpose_p>({x}, permutation); }
 constexpr value slice(value x, const shape& starts, const shape& sizes, const shape& strides) {

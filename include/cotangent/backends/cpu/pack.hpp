@@ -101,8 +101,16 @@ template <class T, int N> class pack {
   template <class I> COTANGENT_HOST_INLINE void scatter(T* base, pack<I, N> index, int n = N) const {
     for (int i = 0; i < n; ++i) base[index[i]] = (*this)[i];
   }
+  /// The pack of f(0), f(1), ...: values that come from anywhere. (Through memory a vector would have to wait for them.)
+  template <class F> static COTANGENT_HOST_INLINE pack from_lanes(const F& f) {
+    pack r;
+    for (int k = 0; k < parts; ++k)
+      r.set_part(k, [&]<std::size_t... I>(std::index_sequence<I...>) { return part_type{T(f(k * part_lanes + int(I)))...}; }(std::make_index_sequence<std::size_t(part_lanes)>{}));
+    return r;
+  }
   /// base[i * stride] for the first n lanes, zero beyond.
   static COTANGENT_HOST_INLINE pack load_strided(const T* base, std::ptrdiff_t stride, int n = N) {
+    if (n >= N) return from_lanes([&](int i) { return base[i * stride]; });
     T t[N] = {};
     for (int i = 0; i < n; ++i) t[i] = base[i * stride];
     return load(t);
@@ -110,7 +118,10 @@ template <class T, int N> class pack {
   COTANGENT_HOST_INLINE void store_strided(T* base, std::ptrdiff_t stride, int n = N) const {
     T t[N];
     store(t);
-    for (int i = 0; i < n; ++i) base[i * stride] = t[i];
+    if (n >= N)
+      for (int i = 0; i < N; ++i) base[i * stride] = t[i];
+    else
+      for (int i = 0; i < n; ++i) base[i * stride] = t[i];
   }
 
   friend COTANGENT_HOST_INLINE pack operator+(pack a, pack b) {
@@ -211,6 +222,7 @@ template <class T> class pack<T, 1> {
 
   COTANGENT_INLINE T operator[](int) const { return element_; }
   COTANGENT_INLINE void set(int, T x) { element_ = x; }
+  COTANGENT_LANES template <class F> static COTANGENT_INLINE pack from_lanes(const F& f) { return f(0); }
 
   static COTANGENT_INLINE pack load(const T* p) { return *p; }
   static COTANGENT_INLINE pack load(const T* p, int n) { return n > 0 ? *p : T(0); }

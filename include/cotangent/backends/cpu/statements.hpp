@@ -173,10 +173,12 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     if constexpr (scattered<X...>) {
       extent offsets[E::lanes];
       e.offsets(offsets, A{}, X{}...);
-      reg loaded = reg(T(0));
-      for (int i = 0; i < E::lanes; ++i)
-        if (!E::partial || i < e.count) loaded.set(i, p[offsets[i]]);
-      r = loaded;
+      if (!E::partial || e.count >= E::lanes) r = reg::from_lanes([&](int i) { return p[offsets[i]]; });
+      else {
+        reg loaded = reg(T(0));
+        for (int i = 0; i < e.count; ++i) loaded.set(i, p[offsets[i]]);
+        r = loaded;
+      }
     } else if constexpr (stride == 0 || E::lanes == 1) r = reg(*p);
     else if constexpr (stride == 1) {
       if constexpr (E::partial) r = reg::load(p, e.count);
@@ -261,11 +263,48 @@ template <unsigned long N> inline constexpr unsigned long number = N;
 /// Statements per function: compilers take more than linear time for long ones.
 inline constexpr int chunk = 8;
 
-/// Runs some statements of a table. (A template argument that names the kernel would make each of them cost the kernel's
-/// length.)
+/// Stores a tile, whose first store this is, lane by lane: its registers are transposed, as many at a time as there are lanes.
+template <class Store> struct tile_store;
+template <class T, int B, class A> struct tile_store<store<T, B, A>> {
+  template <const auto& Table, int Begin, int End, class E> static COTANGENT_HOST_INLINE void run(E& e) {
+    constexpr int lanes = E::lanes, columns = End - Begin, blocks = (columns + lanes - 1) / lanes;
+    pack<T, lanes> rows[blocks][lanes];
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      const int done[] = {(rows[K / lanes][K % lanes] = e.template at_place<T, source_of(Table.sources[Table.tile_stores[Begin + int(K)]], 1)>(
+                               place_in(Table.registers[Table.tile_stores[Begin + int(K)]], 1)), 0)...};
+      (void)done;
+    }(std::make_index_sequence<std::size_t(columns)>());
+    for (int k = columns; k < blocks * lanes; ++k) rows[k / lanes][k % lanes] = rows[0][0];
+    for (int b = 0; b < blocks; ++b) transpose(rows[b]);
+    T* p = e.template address<T, B>(A{});
+    constexpr extent stride = lane_stride<typename E::layout, A>;
+    for (int i = 0; i < lanes; ++i, p += stride) {
+      if (E::partial && i >= e.count) break;
+      for (int b = 0; b < columns / lanes; ++b) rows[b][i].store(p + b * lanes);
+      if constexpr (columns % lanes > 0) rows[blocks - 1][i].store(p + columns / lanes * lanes, columns % lanes);
+    }
+  }
+};
+template <class Form, int Lanes> inline constexpr bool fits_one_register = false;
+template <class T, int B, class A, int Lanes> inline constexpr bool fits_one_register<store<T, B, A>, Lanes> = Lanes > 1 && Lanes * int(sizeof(T)) <= native_bytes;
+
+/// Runs statement K of a table; the last store of a tile that is at least half as wide as there are lanes runs all of them.
+/// (A template argument that names the kernel would make each of them cost the kernel's length.)
+COTANGENT_LANES template <class Forms, const auto& Table, int K, class E> COTANGENT_INLINE int run_statement(E& e) {
+  using form = typename numbered_at<Forms, Table.form[K]>::type;
+  if constexpr (fits_one_register<form, E::lanes>) {
+    constexpr int begin = Table.tile_begin[K], end = Table.tile_end[K];
+    if constexpr (end > begin && 2 * (end - begin) >= E::lanes) {
+      if constexpr (Table.tile_place[K] + 1 == end) tile_store<typename numbered_at<Forms, Table.form[Table.tile_stores[begin]]>::type>::template run<Table, begin, end>(e);
+      return 0;
+    }
+  }
+  step<form, Table.sources[K], E>::run(e, number<Table.registers[K]>);
+  return 0;
+}
 COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int... I>
 COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
-  (step<typename numbered_at<Forms, Table.form[First + I]>::type, Table.sources[First + I], E>::run(e, number<Table.registers[First + I]>), ...);
+  (run_statement<Forms, Table, First + I>(e), ...);
 }
 
 /// The parts of a program: its constants, what runs once per row, and what runs once per vector.

@@ -54,6 +54,20 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, 2 * N> join(pack<T, N> a
   return r;
 }
 
+/// Lane j of r[i] becomes lane i of r[j]: blocks of 1, 2, 4, ... lanes change places. Of packs in one register.
+template <int H = 1, class T, int N> COTANGENT_HOST_INLINE void transpose(pack<T, N> (&r)[N]) {
+  static_assert(pack<T, N>::parts == 1);
+  if constexpr (H < N) {
+    for (int i = 0; i < N; ++i) {
+      if (i & H) continue;
+      const auto a = r[i].part(0), b = r[i + H].part(0);
+      r[i].set_part(0, vector_exchange<H, false>(a, b, std::make_index_sequence<std::size_t(N)>()));
+      r[i + H].set_part(0, vector_exchange<H, true>(a, b, std::make_index_sequence<std::size_t(N)>()));
+    }
+    transpose<2 * H>(r);
+  }
+}
+
 /// 0, 1, 2, ...
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> counted_lanes() {
   T t[N];

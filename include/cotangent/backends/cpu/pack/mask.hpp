@@ -17,6 +17,9 @@ template <int Bytes, int N> class mask {
 
   COTANGENT_HOST_INLINE bool operator[](int i) const { return bits[i] != 0; }
   COTANGENT_HOST_INLINE void set(int i, bool b) { bits.set(i, b ? -1 : 0); }
+  template <class F> static COTANGENT_HOST_INLINE mask from_lanes(const F& f) {
+    return of(decltype(bits)::from_lanes([&](int i) { return f(i) ? -1 : 0; }));
+  }
 
   /// bool arrays hold one byte, 0 or 1, per lane.
   static COTANGENT_HOST_INLINE mask load(const bool* p) { return from_bytes(pack<std::int8_t, N>::load(bytes(p))); }
@@ -66,6 +69,7 @@ template <int Bytes> class mask<Bytes, 1> {
 
   COTANGENT_INLINE bool operator[](int) const { return value_; }
   COTANGENT_INLINE void set(int, bool b) { value_ = b; }
+  COTANGENT_LANES template <class F> static COTANGENT_INLINE mask from_lanes(const F& f) { return f(0); }
 
   static COTANGENT_INLINE mask load(const bool* p) { return *p; }
   static COTANGENT_INLINE mask load(const bool* p, int n) { return n > 0 && *p; }

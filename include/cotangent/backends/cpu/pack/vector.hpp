@@ -405,6 +405,18 @@ template <class W, class V, std::size_t... I> COTANGENT_HOST_INLINE W vector_joi
 #endif
 }
 
+/// Of blocks of H lanes, every other one of a beside that of b: the first of each pair of blocks, or the second.
+template <int H, bool Second, class V, std::size_t... I> COTANGENT_HOST_INLINE V vector_exchange(V a, V b, std::index_sequence<I...>) {
+#ifdef __CUDACC__
+  V r = a;
+  const int done[] = {0, (r[I] = (I & H) ? b[int(I) - (Second ? 0 : H)] : a[int(I) + (Second ? H : 0)], 0)...};
+  (void)done;
+  return r;
+#else
+  return __builtin_shufflevector(a, b, ((I & H) ? int(sizeof...(I)) + int(I) - (Second ? 0 : H) : int(I) + (Second ? H : 0))...);
+#endif
+}
+
 }  // namespace COTANGENT_ISA
 }  // namespace cotangent
 
