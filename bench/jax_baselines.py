@@ -224,6 +224,22 @@ def lorenz(start, parameters, steps):
     return jax.lax.fori_loop(0, steps, step, start)
 
 
+def lorenz_of_state(s, p):
+    def field(s):
+        x, y, z = s
+        return jnp.stack((p[0] * (y - x), x * (p[1] - z) - y, x * y - p[2] * z))
+
+    def step(_, s):
+        h = 0.01
+        k1 = field(s)
+        k2 = field(s + h / 2 * k1)
+        k3 = field(s + h / 2 * k2)
+        k4 = field(s + h * k3)
+        return s + h / 6 * k1 + h / 3 * k2 + h / 3 * k3 + h / 6 * k4
+
+    return jax.lax.fori_loop(0, 1000, step, s)
+
+
 def heat_step(u, k):
     down = 0.5 * (k[1:] + k[:-1]) * (u[1:] - u[:-1])
     across = 0.5 * (k[:, 1:] + k[:, :-1]) * (u[:, 1:] - u[:, :-1])
@@ -255,6 +271,9 @@ def loops():
     forward = jax.jit(lambda p, s: lorenz(s, p, 1000))
     gradient = jax.jit(jax.grad(lambda p, s: jnp.mean(lorenz(s, p, 100)[2])))
     record("loops", "65,536 Lorenz systems, 1,000 steps", timed(lambda: jax.block_until_ready(forward(chaotic, start)), repetitions=15))
+    states, vector = jnp.stack(start, axis=1), jnp.stack(chaotic)
+    batched = jax.jit(jax.vmap(lorenz_of_state, in_axes=(0, None)))
+    record("loops", "65,536 Lorenz systems, vmap of a state [3]", timed(lambda: jax.block_until_ready(batched(states, vector)), repetitions=9))
     record("loops", "65,536 Lorenz systems, 100 steps, grad", timed(lambda: jax.block_until_ready(gradient(chaotic, start)), repetitions=15))
 
     i = jnp.arange(64 * 64, dtype=jnp.float32)

@@ -118,6 +118,20 @@ template <int Steps> void lorenz_by_hand(const ensemble& from, const lorenz_para
   });
 }
 
+/// The same as a function of one state [3].
+constexpr auto lorenz_of_state = [](auto s, auto p) {
+  const auto field = [p](auto s) {
+    const auto x = s(ct::index<0>), y = s(ct::index<1>), z = s(ct::index<2>);
+    return ct::stack<0>(p(ct::index<0>) * (y - x), x * (p(ct::index<1>) - z) - y, x * y - p(ct::index<2>) * z);
+  };
+  const float h = 0.01f;
+  const auto step = [&](auto, auto s) {
+    const auto k1 = field(s), k2 = field(s + h / 2 * k1), k3 = field(s + h / 2 * k2), k4 = field(s + h * k3);
+    return s + h / 6 * k1 + h / 3 * k2 + h / 3 * k3 + h / 6 * k4;
+  };
+  return ct::fori_loop<0, 1000>(step, s);
+};
+
 // u_t = div(k grad u) without flux through the edges, explicit in time; the misfit at the end by the diffusivity k.
 
 constexpr ct::extent cells = 64;
@@ -175,6 +189,14 @@ int main(int argc, char** argv) {
     lorenz_by_hand<100>(*start, chaotic, *to);
     expect_close("Lorenz", std::get<2>(ct::jit(lorenz<100>)(*start, chaotic))(777), std::get<2>(*to)(777), 1e-3);
     return bench::sides{[=] { return ct::jit(lorenz<1000>)(*start, chaotic); }, [=] { lorenz_by_hand<1000>(*start, chaotic, *to); }};
+  }, 15);
+  bench::compare("loops", "65,536 Lorenz systems, vmap of a state [3]", 2, "hand-written loop", [=] {
+    const auto to = std::make_shared<ensemble>(*start);
+    const auto states = std::make_shared<ct::array<float, trajectories, 3>>();
+    for (int i = 0; i < trajectories; ++i) (*states)(i, 0) = std::get<0>(*start)(i), (*states)(i, 1) = 1, (*states)(i, 2) = 20;
+    const ct::array<float, 3> p{10.0f, 28.0f, 8.0f / 3};
+    return bench::sides{[=] { return ct::jit(ct::vmap(lorenz_of_state, ct::in_axes<0, ct::none>))(*states, p); },
+                        [=] { lorenz_by_hand<1000>(*start, chaotic, *to); }};
   }, 15);
   bench::measure("loops", "65,536 Lorenz systems, 100 steps, grad", 2, [=] { return [=] { return ct::jit(ct::grad(mean_height<100>))(chaotic, *start); }; }, 15);
 

@@ -100,3 +100,21 @@ TEST_CASE("branches and loops over run-time extents") {
   ct::array<double, ct::dyn> x({2}), y({3});
   CHECK_THROWS_AS(f(x, y, true), ct::shape_error);
 }
+
+TEST_CASE("threads take blocks of instances through all turns of a loop") {
+  constexpr ct::extent n = 5000;
+  const auto turn = [](auto i, auto x) { return ct::sin(x) + 0.01 * ct::astype<double>(i); };
+  const auto loop = [turn](auto x) { return ct::fori_loop<0, 101>(turn, x); };
+  ct::array<double, n> x;
+  for (ct::extent i = 0; i < n; ++i) x(i) = 0.001 * double(i % 3000) - 1;
+  const auto y = ct::jit(loop)(x);
+  ct::array<double, ct::dyn> z({n});
+  for (ct::extent i = 0; i < n; ++i) z(i) = x(i);
+  const auto at_run_time = ct::jit(loop)(z);
+  for (ct::extent i = 0; i < n; ++i) CHECK(y(i) == at_run_time(i));
+  for (ct::extent i = 0; i < n; i += 501) {
+    double expected = x(i);
+    for (int k = 0; k < 101; ++k) expected = std::sin(expected) + 0.01 * k;
+    CHECK(std::abs(y(i) - expected) <= 1e-12);
+  }
+}

@@ -237,7 +237,7 @@ TEST_CASE("the bodies of batched loops are per-instance programs too") {
   const auto x = random_array<ct::array<double, n, 3>>(2);
   const auto all = ct::jit(ct::vmap(evolved, ct::in_axes<0, ct::none>));
   constexpr ct::program_cost cost = all.cost(x, w);
-  static_assert(cost.kernels == 1, "in each turn");
+  static_assert(cost.kernels == 3, "taking the elements apart, a turn, and putting them together");
   const auto loss = [](auto x, auto w) { return ct::sum(ct::square(evolved(x, w))); };
   const auto y = all(x, w);
   const auto gradient = ct::jit(ct::vmap(ct::grad(loss), ct::in_axes<0, ct::none>))(x, w);
@@ -245,4 +245,78 @@ TEST_CASE("the bodies of batched loops are per-instance programs too") {
     CHECK(row_error(y, i, ct::jit(evolved)(row(x, i), w)) <= 1e-14);
     CHECK(row_error(gradient, i, ct::jit(ct::grad(loss))(row(x, i), w)) <= 1e-13);
   }
+  for (const ct::extent m : {0, 1, 101}) {
+    ct::array<double, ct::dyn, 3> some({m, 3});
+    for (ct::extent k = 0; k < 3 * m; ++k) some.data()[k] = x.data()[k];
+    const auto z = all(some, w);
+    REQUIRE(z.extent(0) == m);
+    for (ct::extent k = 0; k < 3 * m; ++k) CHECK(z.data()[k] == y.data()[k]);
+    const auto g = ct::jit(ct::vmap(ct::grad(loss), ct::in_axes<0, ct::none>))(some, w);
+    for (ct::extent k = 0; k < 3 * m; ++k) CHECK(g.data()[k] == gradient.data()[k]);
+  }
+}
+
+TEST_CASE("products with one matrix for all instances stay matrix products where they are large") {
+  const auto layer = [](auto x, auto w) { return ct::tanh(ct::matmul(w, x)); };
+  const auto w = random_array<ct::array<double, 12, 12>>(1);
+  const auto x = random_array<ct::array<double, 70, 12>>(2);
+  const auto all = ct::jit(ct::vmap(layer, ct::in_axes<0, ct::none>));
+  CHECK(all.kernels(x, w).find("gemm") != std::string::npos);
+  const auto y = all(x, w);
+  for (ct::extent i = 0; i < 70; i += 9) CHECK(row_error(y, i, ct::jit(layer)(row(x, i), w)) <= 1e-14);
+}
+
+namespace {
+
+/// A scan with a carry of an array and a scalar, elements of x and y per instance, the index, in reverse.
+constexpr auto filtered = [](auto state, auto xs, auto w) {
+  const auto step = [w](auto carry, auto x) {
+    const auto [h, n] = carry;
+    const auto next = ct::tanh(ct::matmul(w, h) + x) * n;
+    return std::tuple(std::tuple(next, n * 0.9 + ct::sum(h) * 0.1), std::tuple(next * x, ct::sum(next)));
+  };
+  return ct::scan(step, std::tuple(state, ct::sum(state)), xs, ct::reverse);
+};
+constexpr auto filtered_loss = [](auto state, auto xs, auto w) {
+  const auto [last, ys] = filtered(state, xs, w);
+  return ct::sum(ct::square(std::get<0>(last))) + std::get<1>(last) + ct::sum(std::get<0>(ys)) + ct::sum(ct::square(std::get<1>(ys)));
+};
+
+template <ct::extent Length> void check_filter() {
+  constexpr ct::extent n = 1100;
+  const auto w = random_array<ct::array<double, 3, 3>>(1);
+  const auto state = random_array<ct::array<double, n, 3>>(2);
+  const auto xs = random_array<ct::array<double, n, Length, 3>>(3);
+  const auto all = ct::jit(ct::vmap(filtered, ct::in_axes<0, 0, ct::none>));
+  ct::set_num_threads(1);
+  const auto serial = all(state, xs, w);
+  ct::set_num_threads(2);
+  const auto [last, ys] = all(state, xs, w);
+  CHECK(std::get<0>(std::get<0>(serial)) == std::get<0>(last));
+  CHECK(std::get<0>(std::get<1>(serial)) == std::get<0>(ys));
+  for (ct::extent i = 0; i < n; i += 89) {
+    const auto [last_one, ys_one] = ct::jit(filtered)(row(state, i), row(xs, i), w);
+    CHECK(row_error(std::get<0>(last), i, std::get<0>(last_one)) <= 1e-14);
+    CHECK(std::abs(std::get<1>(last)(i) - double(std::get<1>(last_one))) <= 1e-14);
+    CHECK(row_error(std::get<0>(ys), i, std::get<0>(ys_one)) <= 1e-14);
+    CHECK(row_error(std::get<1>(ys), i, std::get<1>(ys_one)) <= 1e-14);
+  }
+  if constexpr (Length == 9) {
+    constexpr auto gradient = ct::grad(filtered_loss, ct::wrt<0, 1, 2>);
+    const auto [of_state, of_xs, of_w] = ct::jit(ct::vmap(gradient, ct::in_axes<0, 0, ct::none>))(state, xs, w);
+    for (ct::extent i = 0; i < n; i += 89) {
+      const auto [s, x, g] = ct::jit(gradient)(row(state, i), row(xs, i), w);
+      CHECK(row_error(of_state, i, s) <= 1e-13);
+      CHECK(row_error(of_xs, i, x) <= 1e-13);
+      CHECK(row_error(of_w, i, g) <= 1e-13);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the carries, elements and results of a batched scan are split into vectors of instances") {
+  check_filter<9>();
+  check_filter<1>();
+  check_filter<0>();
 }

@@ -129,6 +129,34 @@ template <class Executable, int Step> struct step_access {
   extent bytes(dtype type, const shape& dims) const { return s.value(dims).size() * size_of(type); }
 };
 
+/// Whether each point of a loop's body along its outermost dimension, an instance, touches the elements of the carries that
+/// are its own and nothing else that is written: then a thread can run all turns of some instances. The body must be one
+/// kernel without reductions. Its carries are the inputs from First on and the first outputs.
+template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
+  constexpr const auto& plan = Body::plan;
+  if (Carries == 0 || plan.steps.size() != 1 || plan.steps[0].node >= 0 || plan.steps[0].space.rank == 0) return false;
+  const step& x = plan.steps[0];
+  const extent rows = x.space[0];
+  const extent rows_of_graph = is_symbol(rows) ? plan.slots[std::size_t(x.slots + rows - symbol_base)] : rows;
+  for (int i = 0; i < x.statement_count; ++i) {
+    const statement& s = plan.statements[std::size_t(x.statements + i)];
+    if (s.what == statement::reduce) return false;
+    if (s.what != statement::load && s.what != statement::store) continue;
+    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
+    const bool carried = (b.where == buffer::input && b.number >= First && b.number < First + Carries) || (b.where == buffer::output && b.number < Carries);
+    if (!carried) continue;
+    if (s.indexed_strides.rank > 0 || b.dims.rank == 0 || b.dims[0] != rows_of_graph) return false;
+    extent row = 1, last = s.where.offset;
+    for (int d = 1; d < b.dims.rank; ++d) row *= is_symbol(b.dims[d]) ? 0 : b.dims[d];
+    for (int d = 1; d < x.space.rank; ++d) {
+      if (is_symbol(s.where.strides[d]) || s.where.strides[d] < 0 || is_symbol(x.space[d])) return false;
+      last += (x.space[d] - 1) * s.where.strides[d];
+    }
+    if (is_symbol(s.where.offset) || s.where.offset < 0 || last >= row || s.where.strides[0] != row) return false;
+  }
+  return true;
+}
+
 template <> struct control<scan_p> {
   template <class Executable, int N> struct facts : call_facts<Executable, N> {
     using base = call_facts<Executable, N>;
@@ -137,6 +165,17 @@ template <> struct control<scan_p> {
     static constexpr bool reverse = base::attribute(base::own + 3) != 0, indexed = base::attribute(base::own + 4) != 0;
     using body = executable<typename base::template body_maker<0>, donated_carries<carries, int(indexed)>>;
     using carry = carried<facts, body, carries, int(indexed)>;
+    static constexpr bool by_rows = runs_by_rows<body, carries, int(indexed)>();
+    /// The bytes that a row of the carries takes, before a step and after it.
+    static constexpr extent row_bytes = [] {
+      extent total = 0;
+      for (int k = 0; k < carries && by_rows; ++k) {
+        extent row = 2 * size_of(base::operand(k).type);
+        for (int d = 1; d < base::operand(k).dims.rank; ++d) row *= base::operand(k).dims[d];
+        total += row;
+      }
+      return total;
+    }();
   };
   /// visit(what it is, how often it runs or 0, type_is<the body>) of each body.
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
@@ -160,7 +199,7 @@ template <> struct control<scan_p> {
     if (length == 0) return carry.finish();
 
     typename body::state b;
-    constexpr int first_carry = int(f::indexed), first_x = first_carry + f::carries, first_constant = first_x + f::xs;
+    constexpr int first_carry = int(f::indexed), first_constant = first_carry + f::carries + f::xs;
     if constexpr (body::has_symbols) {
       shape shapes[body::input_count > 0 ? body::input_count : 1];
       for (int k = 0; k < f::operands; ++k) {
@@ -172,7 +211,8 @@ template <> struct control<scan_p> {
     place_body<body>(b, memory);
     for (int k = 0; k < f::constants; ++k) body::input(b, first_constant + k) = at.buffer(f::carries + f::xs + k);
 
-    std::byte *x_at[f::xs + 1], *y_at[f::ys + 1];
+    const std::byte* x_at[f::xs + 1];
+    std::byte* y_at[f::ys + 1];
     extent x_step[f::xs + 1], y_step[f::ys + 1];
     const extent start = f::reverse ? length - 1 : 0;
     for (int k = 0; k < f::xs; ++k) {
@@ -187,14 +227,48 @@ template <> struct control<scan_p> {
       y_at[k] = at.buffer(f::operands + f::carries + k) + start * y_step[k];
       if (f::reverse) y_step[k] = -y_step[k];
     }
+    if constexpr (f::by_rows) {
+      constexpr step kernel = body::plan.steps[0];
+      const extent rows = b.value(is_symbol(kernel.space[0]) ? body::plan.slots[std::size_t(kernel.slots + kernel.space[0] - symbol_base)] : kernel.space[0]);
+      const extent block = rows_of_task(f::row_bytes, rows);
+      if (rows > block && rows * length * kernel.statement_count > least_parallel_work) {
+        cpu::parallel_for(cpu::divide_up(rows, block), [&](extent t) {
+          turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, [&](const typename body::state& state) {
+            body::template run_rows<0>(state, t * block, cpu::smaller((t + 1) * block, rows));
+          });
+        });
+        return;
+      }
+    }
+    turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, [](const typename body::state& state) { body::run(state); });
+  }
+
+ private:
+  static constexpr extent least_parallel_work = 1 << 20;  // statements
+  /// Rows whose carries stay in the cache of a core, several tasks for each thread.
+  static extent rows_of_task(extent row_bytes, extent rows) {
+    constexpr extent cache = 1 << 14, unit = 64;
+    const extent fit = cache / row_bytes, share = rows / (4 * num_threads());
+    return cpu::divide_up(fit < share ? fit : share, unit) * unit;
+  }
+  /// All turns of the loop, on copies of where it starts.
+  template <class F, class Run>
+  static COTANGENT_INLINE void turns(typename F::body::state b, typename F::carry carry, const std::byte* const (&x_start)[F::xs + 1], const extent (&x_step)[F::xs + 1],
+                                     std::byte* const (&y_start)[F::ys + 1], const extent (&y_step)[F::ys + 1], extent start, extent length, const Run& run_body) {
+    using body = typename F::body;
+    constexpr int first_x = int(F::indexed) + F::carries;
+    const std::byte* x_at[F::xs + 1];
+    std::byte* y_at[F::ys + 1];
+    for (int k = 0; k < F::xs; ++k) x_at[k] = x_start[k];
+    for (int k = 0; k < F::ys; ++k) y_at[k] = y_start[k];
     std::int32_t index = std::int32_t(start);
-    if constexpr (f::indexed) body::input(b, 0) = &index;
+    if constexpr (F::indexed) body::input(b, 0) = &index;
     for (extent i = 0; i < length; ++i) {
       carry.step(b, ((length - 1 - i) & 1) == 0);
-      for (int k = 0; k < f::xs; ++k) body::input(b, first_x + k) = x_at[k], x_at[k] += x_step[k];
-      for (int k = 0; k < f::ys; ++k) body::output(b, f::carries + k) = y_at[k], y_at[k] += y_step[k];
-      body::run(b);
-      index += f::reverse ? -1 : 1;
+      for (int k = 0; k < F::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x_at[k]), x_at[k] += x_step[k];
+      for (int k = 0; k < F::ys; ++k) body::output(b, F::carries + k) = y_at[k], y_at[k] += y_step[k];
+      run_body(b);
+      index += F::reverse ? -1 : 1;
     }
   }
 };

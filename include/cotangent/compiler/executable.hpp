@@ -165,6 +165,15 @@ template <class Make, class Donated> struct executable {
     cpu::run<typename lowered::template kernel_of<Step>>(buffers, extents);
   }
 
+  /// The points of a kernel whose outermost index is in [first, last), in this thread.
+  template <int Step> static void run_rows(const state& s, extent first, extent last) {
+    constexpr step x = plan.steps[Step];
+    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    local_arguments<Step>(s, buffers, extents);
+    cpu::run_rows<typename lowered::template kernel_of<Step>>(buffers, extents, first, last);
+  }
+
   template <int Step> static consteval std::size_t name_kernel() {
     if constexpr (plan.steps[Step].node >= 0) return 1;
     else return sizeof(kernels::program_of<typename lowered::template kernel_of<Step>>);

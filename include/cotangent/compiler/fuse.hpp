@@ -351,26 +351,21 @@ class scheduler {
   /// The first group after n is in memory.
   constexpr int after(int n) { return group_.items[origin_.items[n]] + 1; }
 
-  /// Stores each element of the instances into its place.
+  /// Stores each element into its place.
   constexpr void place_elements(int n) {
     const node& x = at(n);
-    const int axis = int(g_.attribute(n, x.attribute_count - 1));
     const shape strides = contiguous(x.dims);
-    int last = 0;
-    extent index[max_rank] = {};
-    for (int k = 0; k < x.operand_count; ++k) {
-      write w{g_.operand(n, k), n, -1, {0, {}}};
-      if (axis >= 0) w.window.strides.push_back(strides[axis]);
-      for (int i = 0; i < x.dims.rank; ++i)
-        w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, index[i], strides[i]));
-      for (int i = x.dims.rank; i-- > 0;) {
-        if (i == axis) continue;
-        if (++index[i] < x.dims[i]) break;
-        index[i] = 0;
-      }
+    shape kept, window;
+    for (int i = 0; i < x.dims.rank; ++i)
+      if (g_.attribute(n, x.dims.rank + i) != 0) kept.push_back(i), window.push_back(strides[i]);
+    int last = 0, k = 0;
+    each_element(x.dims, kept, [&](const shape& where) {
+      write w{g_.operand(n, k++), n, -1, {0, window}};
+      for (int i = 0; i < where.rank; ++i)
+        if (where[i] > 0) w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, where[i], strides[i]));
       const int made = place_write(w, 0);
       if (made > last) last = made;
-    }
+    });
     group_[std::size_t(n)] = last;
     stored_[std::size_t(n)] = 1;
   }

@@ -4,6 +4,7 @@
 /// instances. Then there is one kernel, in which structural zeros and common subexpressions of elements are gone.
 
 #include <cotangent/compiler/canonicalize.hpp>
+#include <cotangent/control/scan_primitive.hpp>
 #include <cotangent/graph/freeze.hpp>
 
 namespace cotangent {
@@ -23,6 +24,26 @@ constexpr bool gains_by_elements(const graph& g, int n) {
     if (from.axis >= 0 && (from.count > 1 || element_form(x.dims).count > 1)) return true;
   }
   return false;
+}
+
+/// Whether node n is a product of all instances with one matrix, or a sum of products over the instances, that is large
+/// enough for a matrix product.
+constexpr bool is_matrix_product(const graph& g, int n) {
+  constexpr extent few_products = 64;  // per instance
+  const node& x = g[n];
+  if (x.op_id != primitive_of<dot_general_p>.id) return false;
+  call c;
+  c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  const shape &l = g[g.operand(n, 0)].dims, &r = g[g.operand(n, 1)].dims;
+  const element_form left(l), right(r);
+  bool over_instances = false;
+  extent products = element_form(x.dims).count;
+  for (extent axis : d.lhs_contracted) {
+    if (int(axis) == left.axis) over_instances = true;
+    else products *= l[int(axis)];
+  }
+  return products > few_products && (over_instances || (left.axis < 0) != (right.axis < 0));
 }
 
 /// Whether a graph should be a per-instance program: every array has few elements beside an axis of instances, or is read
@@ -46,6 +67,7 @@ constexpr bool is_per_instance(const graph& g) {
     if (!form.fits || x.is_input()) return false;
     const role kind = x.op->kind;
     if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) return false;
+    if (is_matrix_product(g, n)) return false;
     if (kind == role::reduction && element_form(g[g.operand(n, 0)].dims).count > longest_row * form.count) return false;
     total += form.count;
   }
@@ -62,24 +84,41 @@ class per_instance_program {
     original_.g.nodes = sequence<node>::borrow(g.nodes.items, g.nodes.count);
     original_.g.operands = sequence<int>::borrow(g.operands.items, g.operands.count);
     original_.g.attributes = sequence<extent>::borrow(g.attributes.items, g.attributes.count);
+    b_.simplifying = true;
+    b_.take_symbols(g);
   }
 
   /// The graph of elements; the graph as it was if that cannot be.
   constexpr graph run() {
-    b_.simplifying = true;
-    b_.take_symbols(g_);
-    for (int i : g_.inputs) whole_[std::size_t(i)] = b_.input(g_[i].type, g_[i].dims);
-    for (int n = 0; n < g_.size(); ++n) {
-      if (g_[n].is_input()) continue;
-      rewrite(n);
-      if (!fits_) return g_;
-    }
-    for (int o : g_.outputs) b_.g.outputs.push_back(whole(o).id);
-    if (b_.failed()) return g_;
-    graph r = remove_dead(b_.finish());
-    if (r.nodes.size() > most_nodes) return g_;
-    return r;
+    for (int i : g_.inputs) add_whole(i);
+    rewrite_all();
+    for (std::size_t o = 0; o < g_.outputs.size() && fits_; ++o) b_.g.outputs.push_back(whole(g_.outputs[o]).id);
+    return finish();
   }
+  /// The same where the inputs and outputs that `split_inputs` and `split_outputs` name come and go as elements.
+  constexpr graph run(const flag_list& split_inputs, const flag_list& split_outputs) {
+    sequence<extent> number;  // of each input, or of its first element
+    for (std::size_t i = 0; i < g_.inputs.size(); ++i) {
+      const int n = g_.inputs[i];
+      number.push_back(extent(b_.g.inputs.size()));
+      if (split_inputs[i]) {
+        const element_form form(g_[n].dims);
+        sequence<value> parts;
+        for (extent k = 0; k < form.count; ++k) parts.push_back(b_.input(g_[n].type, {g_[n].dims[form.axis]}));
+        keep(n, parts);
+      } else add_whole(n);
+    }
+    for (symbol& x : b_.symbols.symbols)
+      if (x.what == symbol::input) x = {symbol::input, number[std::size_t(x.a)], split_inputs[std::size_t(x.a)] ? 0 : x.b};
+    rewrite_all();
+    for (std::size_t o = 0; o < g_.outputs.size() && fits_; ++o) {
+      if (!split_outputs[o]) b_.g.outputs.push_back(whole(g_.outputs[o]).id);
+      else
+        for (value v : vectors(g_.outputs[o])) b_.g.outputs.push_back(v.id);
+    }
+    return finish();
+  }
+  constexpr bool fits() const { return fits_; }
 
  private:
   static constexpr std::size_t most_nodes = 2000;  // compilers take about 5 ms for each
@@ -92,6 +131,20 @@ class per_instance_program {
   sequence<value> operands_;
   bool fits_ = true;
 
+  constexpr void add_whole(int n) { whole_[std::size_t(n)] = b_.input(g_[n].type, g_[n].dims); }
+  constexpr void rewrite_all() {
+    for (int n = 0; n < g_.size() && fits_; ++n)
+      if (!g_[n].is_input()) rewrite(n);
+  }
+  constexpr graph finish() {
+    fits_ = fits_ && !b_.failed();
+    if (!fits_) return g_;
+    graph r = remove_dead(b_.finish());
+    fits_ = r.nodes.size() <= most_nodes;
+    if (!fits_) return g_;
+    return r;
+  }
+
   constexpr call call_of(int n) {
     const node& x = g_[n];
     operands_.clear();
@@ -103,21 +156,12 @@ class per_instance_program {
     return c;
   }
 
+  static constexpr shape axes(const element_form& f) { return f.axis < 0 ? shape{} : shape{f.axis}; }
+
   /// The elements of node n.
   constexpr element_array elements(int n) {
     element_array a{g_[n].dims, element_form(g_[n].dims), nullptr};
-    if (first_[std::size_t(n)] < 0) {
-      sequence<value> parts;
-      const value x = whole_[std::size_t(n)];
-      shape places[max_rank];
-      for (int i = 0; i < a.dims.rank; ++i) places[i] = filled(a.dims.rank, 0), places[i][i] = 1;
-      element_call::each(a.dims, a.form.axis, places, [&](const extent* at) {
-        shape where;
-        for (int i = 0; i < a.dims.rank; ++i) where.push_back(i == a.form.axis ? -1 : at[i]);
-        parts.push_back(a.dims.rank == int(a.form.axis >= 0) ? x : emit<pick_p>({x}, where));
-      });
-      keep(n, parts);
-    }
+    if (first_[std::size_t(n)] < 0) keep(n, picked(whole_[std::size_t(n)], axes(a.form)));
     a.parts = parts_.data() + first_[std::size_t(n)];
     return a;
   }
@@ -130,21 +174,19 @@ class per_instance_program {
   constexpr value whole(int n) {
     value& x = whole_[std::size_t(n)];
     if (x) return x;
-    const shape& dims = g_[n].dims;
+    const sequence<value> parts = vectors(n);
+    if (parts.empty()) return x = constant(b_, g_[n].type, g_[n].dims, 0);
+    return x = assembled(b_, parts, g_[n].dims, axes(element_form(g_[n].dims)));
+  }
+  /// The elements of node n, each as an array of its own.
+  constexpr sequence<value> vectors(int n) {
     const element_array a = elements(n);
     sequence<value> parts;
     for (extent i = 0; i < a.form.count; ++i) {
       const value part = a.parts[i] ? a.parts[i] : zero(g_[n].type);
-      parts.push_back(a.form.axis >= 0 ? as_vector(part, dims[a.form.axis]) : part);
+      parts.push_back(a.form.axis >= 0 ? as_vector(part, a.dims[a.form.axis]) : part);
     }
-    if (parts.empty()) return x = constant(b_, g_[n].type, dims, 0);
-    if (dims.rank == int(a.form.axis >= 0)) return x = parts[0];
-    shape attributes = dims;
-    attributes.push_back(a.form.axis);
-    call c;
-    c.op = &primitive_of<assemble_p>, c.operands = parts.data(), c.count = int(parts.size());
-    c.attributes = attributes.dims, c.attribute_count = attributes.rank;
-    return x = b_.emit(c);
+    return parts;
   }
   constexpr value zero(dtype type) { return constant(b_, type, {}, 0); }
 
@@ -312,7 +354,95 @@ class per_instance_program {
   }
 };
 
-/// The graph that `Make` returns as a per-instance program.
+/// What of a scan is split: carries, elements of xs and of ys that are arrays of instances, if the body is a per-instance
+/// program.
+struct scan_parts {
+  flag_list inputs, outputs;  // of the body
+  bool any = false;
+
+  constexpr scan_parts(const graph& g, int n) {
+    if (g[n].op_id != primitive_of<scan_p>.id) return;
+    const call_form form(g, n);
+    const graph& body = g.subgraphs[std::size_t(form.bodies[0])];
+    if (!is_per_instance(body)) return;
+    const std::size_t first = form.own[4] != 0, carries = std::size_t(form.own[1]), xs = std::size_t(form.own[2]);
+    const auto splits = [&](int node) {
+      const element_form f(body[node].dims);
+      return f.fits && f.axis >= 0 && f.count > 1;
+    };
+    for (std::size_t i = 0; i < body.inputs.size(); ++i) inputs.push_back(i >= first && i < first + carries + xs && splits(body.inputs[i]));
+    for (std::size_t o = 0; o < body.outputs.size(); ++o) {
+      outputs.push_back(o < carries ? inputs[first + o] : splits(body.outputs[o]));
+      any = any || outputs[o];
+    }
+  }
+};
+constexpr bool has_split_scan(const graph& g) {
+  if (g.error.empty() && !g.subgraphs.empty())
+    for (int n = 0; n < g.size(); ++n)
+      if (!g[n].is_input() && g[n].op->kind == role::call && scan_parts(g, n).any) return true;
+  return false;
+}
+
+/// A scan over elements: each carry, x and y that is split becomes as many as it has elements.
+constexpr sequence<value> split_scan(builder& b, const scan_call& s, const scan_parts& parts) {
+  per_instance_program elements(s.body);
+  scan_call t = s;
+  t.body = elements.run(parts.inputs, parts.outputs);
+  if (!elements.fits()) return scan_p::write(b, s);
+  const auto instances = [](const shape& dims, bool stacked) {
+    const int axis = element_form(stacked ? erase(dims, 0) : dims).axis;
+    return stacked ? shape{0, axis + 1} : shape{axis};
+  };
+  t.carries = {}, t.xs = {};
+  for (std::size_t k = 0; k < s.carries.size(); ++k) {
+    if (parts.inputs[s.carry(k)]) t.carries = concat(t.carries, picked(s.carries[k], instances(s.carries[k].dims(), false)));
+    else t.carries.push_back(s.carries[k]);
+  }
+  for (std::size_t k = 0; k < s.xs.size(); ++k) {
+    if (parts.inputs[s.element(k)]) t.xs = concat(t.xs, picked(s.xs[k], instances(s.xs[k].dims(), true)));
+    else t.xs.push_back(s.xs[k]);
+  }
+  const sequence<value> results = scan_p::write(b, t);
+  sequence<value> r;
+  std::size_t at = 0;
+  for (std::size_t o = 0; o < s.body.outputs.size() && !b.failed(); ++o) {
+    if (!parts.outputs[o]) {
+      r.push_back(results[at++]);
+      continue;
+    }
+    const bool stacked = o >= s.carries.size();
+    shape dims = s.body[s.body.outputs[o]].dims;
+    const element_form form(dims);
+    const sequence<value> list = part(results, at, std::size_t(form.count));
+    at += list.size();
+    dims[form.axis] = list[0].dims()[int(stacked)];  // the body's symbols mean nothing here
+    if (stacked) dims = insert(dims, 0, s.length);
+    r.push_back(assembled(b, list, dims, instances(dims, stacked)));
+  }
+  return r;
+}
+
+/// The graph with its scans over elements.
+constexpr graph split_scans(const graph& g) {
+  builder b;
+  b.simplifying = true, b.inlining = false;
+  replay r(g, b);
+  copy_inputs(r);
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].is_input() || g[n].op->kind != role::call) {
+      r.copy(n);
+      continue;
+    }
+    const scan_parts parts(g, n);
+    if (parts.any) r.set_results(n, split_scan(b, scan_p::read(r.at(n)), parts));
+    else r.copy(n);
+  }
+  for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+  return remove_dead(b.finish());
+}
+
+/// The graph that `Make` returns as a per-instance program, or with its scans split.
 template <class Make> struct make_per_instance {
   constexpr graph operator()() const {
     const graph g = Make{}();
@@ -321,11 +451,17 @@ template <class Make> struct make_per_instance {
 };
 template <class Make> inline constexpr auto per_instance_graph = freeze<make_per_instance<Make>{}>();
 template <class Make> inline constexpr bool is_per_instance_graph = is_per_instance(Make{}());
+template <class Make> struct make_split {
+  constexpr graph operator()() const { return split_scans(Make{}()); }
+};
+template <class Make> inline constexpr auto split_graph = freeze<make_split<Make>{}>();
+template <class Make> inline constexpr bool has_split_scan_graph = has_split_scan(Make{}());
 
 /// The canonical graph of what `Make` returns.
 template <class Make> struct make_canonical_of {
   constexpr graph operator()() const {
     if constexpr (is_per_instance_graph<Make>) return canonicalize(thaw(per_instance_graph<Make>));
+    else if constexpr (has_split_scan_graph<Make>) return canonicalize(thaw(split_graph<Make>));
     else return canonicalize(Make{}());
   }
 };

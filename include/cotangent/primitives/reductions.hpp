@@ -46,14 +46,14 @@ struct reduce_sum_p : reduction {
     return {};
   }
   template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }
-  template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a + b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a + b; }
 };
 
 /// The product. Its derivative multiplies halves together, level by level, and never divides: exact at zeros.
 struct reduce_prod_p : reduction {
   static constexpr std::string_view name = "reduce_prod";
   template <class T> static COTANGENT_HD constexpr T identity() { return T(1); }
-  template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a * b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a * b; }
 
   static constexpr value jvp(const call& c, const value* t) {
     if (!t[0] || columns(c) == 0) return {};
@@ -150,7 +150,7 @@ struct reduce_max_p : extremum {
     constexpr T x = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
     return x;
   }
-  template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return maximum(a, b); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return maximum(a, b); }
 };
 struct reduce_min_p : extremum {
   static constexpr std::string_view name = "reduce_min";
@@ -158,7 +158,7 @@ struct reduce_min_p : extremum {
     constexpr T x = std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
     return x;
   }
-  template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return minimum(a, b); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return minimum(a, b); }
 };
 
 struct boolean_reduction : reduction {
@@ -172,12 +172,12 @@ struct boolean_reduction : reduction {
 struct reduce_and_p : boolean_reduction {
   static constexpr std::string_view name = "reduce_and";
   template <class T> static COTANGENT_HD constexpr T identity() { return true; }
-  template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a & b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a & b; }
 };
 struct reduce_or_p : boolean_reduction {
   static constexpr std::string_view name = "reduce_or";
   template <class T> static COTANGENT_HD constexpr T identity() { return false; }
-  template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a | b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a | b; }
 };
 
 /// The index of the extremum along one axis; the first at ties; a NaN counts as the extremum. Attribute: the axis.

@@ -419,6 +419,18 @@ struct concatenate_p {
   }
 };
 
+/// Arrays put together from their elements along some axes, in row-major order. Attributes: the extents, then for each axis
+/// whether the elements have it.
+struct assemble_p {
+  static constexpr std::string_view name = "assemble";
+  static constexpr role kind = role::opaque;
+  static constexpr int rank(const call& c) { return c.attribute_count / 2; }
+  static constexpr void infer(call& c) {
+    c.type = c[0].type();
+    c.dims = c.list(0, rank(c));
+  }
+};
+
 /// Some axes of x at one index each: the result has the others. Attributes: per axis the index, or -1 to keep the axis.
 struct pick_p : view_primitive {
   static constexpr std::string_view name = "pick";
@@ -426,6 +438,17 @@ struct pick_p : view_primitive {
     c.type = c[0].type();
     for (int i = 0; i < c.attribute_count; ++i)
       if (c.attribute(i) < 0) c.dims.push_back(c[0].dims()[i]);
+  }
+  static constexpr value simplify(const call& c) {
+    if (is_constant(c[0])) return constant_from_bits(*c.b, c.type, c.dims, c[0].get().bits);
+    if (c[0].get().op_id != primitive_of<assemble_p>.id) return {};
+    extent part = 0;
+    for (int i = 0; i < c.attribute_count; ++i) {
+      const bool is_kept = c.b->g.attribute(c[0].id, c.attribute_count + i) != 0;
+      if (is_kept != (c.attribute(i) < 0)) return {};
+      if (!is_kept) part = part * c[0].dims()[i] + c.attribute(i);
+    }
+    return {c.b, c.b->g.operand(c[0].id, int(part))};
   }
   static constexpr buffer_access view(const call& c, const buffer_access& in) {
     buffer_access out{in.offset, {}};
@@ -437,16 +460,42 @@ struct pick_p : view_primitive {
     return out;
   }
 };
-/// Arrays put together from their elements, each a vector of the instances (or a scalar, if there is no such axis).
-/// Attributes: the extents, then the axis of the instances, or -1.
-struct assemble_p {
-  static constexpr std::string_view name = "assemble";
-  static constexpr role kind = role::opaque;
-  static constexpr void infer(call& c) {
-    c.type = c[0].type();
-    c.dims = c.list(0, c.attribute_count - 1);
+
+/// Calls visit(index per axis, -1 where an axis is kept) for each element of an array along the axes that are not.
+template <class Visit> constexpr void each_element(const shape& dims, const shape& kept, const Visit& visit) {
+  shape where;
+  for (int i = 0; i < dims.rank; ++i) {
+    where.push_back(kept.contains(i) ? -1 : 0);
+    if (where[i] == 0 && dims[i] == 0) return;
   }
-};
+  for (;;) {
+    visit(where);
+    int i = dims.rank - 1;
+    for (; i >= 0; --i) {
+      if (where[i] < 0) continue;
+      if (++where[i] < dims[i]) break;
+      where[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
+/// The elements of x along all axes but `kept`.
+constexpr sequence<value> picked(value x, const shape& kept) {
+  sequence<value> parts;
+  each_element(x.dims(), kept, [&](const shape& where) { parts.push_back(kept.rank == where.rank ? x : emit<pick_p>({x}, where)); });
+  return parts;
+}
+/// The array of these elements, which have the axes `kept` of it.
+constexpr value assembled(builder& b, const sequence<value>& parts, const shape& dims, const shape& kept) {
+  if (kept.rank == dims.rank) return parts[0];
+  attribute_list list;
+  list.push(dims);
+  for (int i = 0; i < dims.rank; ++i) list.push(extent(kept.contains(i)));
+  call c;
+  c.op = &primitive_of<assemble_p>, c.operands = parts.data(), c.count = int(parts.size());
+  c.attributes = list.data, c.attribute_count = list.count;
+  return b.emit(c);
+}
 
 constexpr value broadcast_in_dim(value x, const shape& dims, const shape& axes) {
   return emit<broadcast_in_dim_p>({x}, attribute_list{}.push(dims).push(axes));

@@ -10,15 +10,6 @@
 
 #include <cotangent/backends/cpu/pack/vector.hpp>
 
-/// Precedes a template that is instantiated with pack<T, 1> in device code and with any pack on the host.
-#ifndef COTANGENT_LANES
-#ifdef __CUDACC__
-#define COTANGENT_LANES _Pragma("nv_exec_check_disable")
-#else
-#define COTANGENT_LANES
-#endif
-#endif
-
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
