@@ -3,42 +3,16 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
 #include <cotangent/cotangent.hpp>
 
 #include "catch.hpp"
+#include "instances.hpp"
 
 namespace ct = cotangent;
+using namespace instances;
 
 namespace {
-
-template <class A> A random_array(unsigned seed, typename A::value_type low = -1, typename A::value_type high = 1) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> uniform(low, high);
-  A a;
-  for (auto& x : a) x = typename A::value_type(uniform(random));
-  return a;
-}
-
-/// Row i of a batch.
-template <class T, ct::extent N, ct::extent... E> ct::array<T, E...> row(const ct::array<T, N, E...>& a, ct::extent i) {
-  ct::array<T, E...> r;
-  const ct::extent n = r.size();
-  for (ct::extent k = 0; k < n; ++k) r.data()[k] = a.data()[i * n + k];
-  return r;
-}
-
-/// Whether row i of `all` is `one`, up to the order of summation.
-template <class T, ct::extent N, ct::extent... E> double row_error(const ct::array<T, N, E...>& all, ct::extent i, const ct::array<T, E...>& one) {
-  const auto part = row(all, i);
-  double error = 0, scale = 1;
-  for (ct::extent k = 0; k < one.size(); ++k) {
-    scale = std::max(scale, std::abs(double(one.data()[k])));
-    error = std::max(error, std::abs(double(part.data()[k]) - double(one.data()[k])));
-  }
-  return error / scale;
-}
 
 /// Quadratic form, products, a norm and a choice: [3] and [3, 3] to a scalar.
 constexpr auto energy = [](auto x, auto w) {
@@ -222,40 +196,6 @@ TEST_CASE("a row that is long, or not of instances, stays an array") {
   }
 }
 
-namespace {
-
-/// Twenty steps of dx/dt = W tanh(x).
-constexpr auto evolved = [](auto x, auto w) {
-  return ct::fori_loop<0, 20>([w](auto, auto x) { return x + 0.05 * ct::matmul(w, ct::tanh(x)); }, x);
-};
-
-}  // namespace
-
-TEST_CASE("the bodies of batched loops are per-instance programs too") {
-  constexpr ct::extent n = 101;
-  const auto w = random_array<ct::array<double, 3, 3>>(1);
-  const auto x = random_array<ct::array<double, n, 3>>(2);
-  const auto all = ct::jit(ct::vmap(evolved, ct::in_axes<0, ct::none>));
-  constexpr ct::program_cost cost = all.cost(x, w);
-  static_assert(cost.kernels == 3, "taking the elements apart, a turn, and putting them together");
-  const auto loss = [](auto x, auto w) { return ct::sum(ct::square(evolved(x, w))); };
-  const auto y = all(x, w);
-  const auto gradient = ct::jit(ct::vmap(ct::grad(loss), ct::in_axes<0, ct::none>))(x, w);
-  for (ct::extent i = 0; i < n; i += 10) {
-    CHECK(row_error(y, i, ct::jit(evolved)(row(x, i), w)) <= 1e-14);
-    CHECK(row_error(gradient, i, ct::jit(ct::grad(loss))(row(x, i), w)) <= 1e-13);
-  }
-  for (const ct::extent m : {0, 1, 101}) {
-    ct::array<double, ct::dyn, 3> some({m, 3});
-    for (ct::extent k = 0; k < 3 * m; ++k) some.data()[k] = x.data()[k];
-    const auto z = all(some, w);
-    REQUIRE(z.extent(0) == m);
-    for (ct::extent k = 0; k < 3 * m; ++k) CHECK(z.data()[k] == y.data()[k]);
-    const auto g = ct::jit(ct::vmap(ct::grad(loss), ct::in_axes<0, ct::none>))(some, w);
-    for (ct::extent k = 0; k < 3 * m; ++k) CHECK(g.data()[k] == gradient.data()[k]);
-  }
-}
-
 TEST_CASE("products with one matrix for all instances stay matrix products where they are large") {
   const auto layer = [](auto x, auto w) { return ct::tanh(ct::matmul(w, x)); };
   const auto w = random_array<ct::array<double, 12, 12>>(1);
@@ -264,59 +204,4 @@ TEST_CASE("products with one matrix for all instances stay matrix products where
   CHECK(all.kernels(x, w).find("gemm") != std::string::npos);
   const auto y = all(x, w);
   for (ct::extent i = 0; i < 70; i += 9) CHECK(row_error(y, i, ct::jit(layer)(row(x, i), w)) <= 1e-14);
-}
-
-namespace {
-
-/// A scan with a carry of an array and a scalar, elements of x and y per instance, the index, in reverse.
-constexpr auto filtered = [](auto state, auto xs, auto w) {
-  const auto step = [w](auto carry, auto x) {
-    const auto [h, n] = carry;
-    const auto next = ct::tanh(ct::matmul(w, h) + x) * n;
-    return std::tuple(std::tuple(next, n * 0.9 + ct::sum(h) * 0.1), std::tuple(next * x, ct::sum(next)));
-  };
-  return ct::scan(step, std::tuple(state, ct::sum(state)), xs, ct::reverse);
-};
-constexpr auto filtered_loss = [](auto state, auto xs, auto w) {
-  const auto [last, ys] = filtered(state, xs, w);
-  return ct::sum(ct::square(std::get<0>(last))) + std::get<1>(last) + ct::sum(std::get<0>(ys)) + ct::sum(ct::square(std::get<1>(ys)));
-};
-
-template <ct::extent Length> void check_filter() {
-  constexpr ct::extent n = 1100;
-  const auto w = random_array<ct::array<double, 3, 3>>(1);
-  const auto state = random_array<ct::array<double, n, 3>>(2);
-  const auto xs = random_array<ct::array<double, n, Length, 3>>(3);
-  const auto all = ct::jit(ct::vmap(filtered, ct::in_axes<0, 0, ct::none>));
-  ct::set_num_threads(1);
-  const auto serial = all(state, xs, w);
-  ct::set_num_threads(2);
-  const auto [last, ys] = all(state, xs, w);
-  CHECK(std::get<0>(std::get<0>(serial)) == std::get<0>(last));
-  CHECK(std::get<0>(std::get<1>(serial)) == std::get<0>(ys));
-  for (ct::extent i = 0; i < n; i += 89) {
-    const auto [last_one, ys_one] = ct::jit(filtered)(row(state, i), row(xs, i), w);
-    CHECK(row_error(std::get<0>(last), i, std::get<0>(last_one)) <= 1e-14);
-    CHECK(std::abs(std::get<1>(last)(i) - double(std::get<1>(last_one))) <= 1e-14);
-    CHECK(row_error(std::get<0>(ys), i, std::get<0>(ys_one)) <= 1e-14);
-    CHECK(row_error(std::get<1>(ys), i, std::get<1>(ys_one)) <= 1e-14);
-  }
-  if constexpr (Length == 9) {
-    constexpr auto gradient = ct::grad(filtered_loss, ct::wrt<0, 1, 2>);
-    const auto [of_state, of_xs, of_w] = ct::jit(ct::vmap(gradient, ct::in_axes<0, 0, ct::none>))(state, xs, w);
-    for (ct::extent i = 0; i < n; i += 89) {
-      const auto [s, x, g] = ct::jit(gradient)(row(state, i), row(xs, i), w);
-      CHECK(row_error(of_state, i, s) <= 1e-13);
-      CHECK(row_error(of_xs, i, x) <= 1e-13);
-      CHECK(row_error(of_w, i, g) <= 1e-13);
-    }
-  }
-}
-
-}  // namespace
-
-TEST_CASE("the carries, elements and results of a batched scan are split into vectors of instances") {
-  check_filter<9>();
-  check_filter<1>();
-  check_filter<0>();
 }

@@ -5,6 +5,7 @@
 
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/control/scan_primitive.hpp>
+#include <cotangent/control/while_primitive.hpp>
 #include <cotangent/graph/freeze.hpp>
 
 namespace cotangent {
@@ -46,15 +47,12 @@ constexpr bool is_matrix_product(const graph& g, int n) {
   return products > few_products && (over_instances || (left.axis < 0) != (right.axis < 0));
 }
 
-/// Whether a graph should be a per-instance program: every array has few elements beside an axis of instances, or is read
-/// and written whole by gathers and scatters; and something in it gains by that.
-constexpr bool is_per_instance(const graph& g) {
+/// Whether a graph can be rewritten element by element: every array has few elements beside an axis of instances, or is read
+/// and written whole by gathers and scatters.
+constexpr bool has_elements(const graph& g) {
   constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
   constexpr extent longest_row = 16;         // of a reduction; longer ones are better spread over lanes
   if (!g.error.empty() || !g.subgraphs.empty()) return false;
-  bool gains = false;
-  for (int n = 0; n < g.size() && !gains; ++n) gains = gains_by_elements(g, n);
-  if (!gains) return false;
   flag_list whole;  // tables of gathers and scatters
   whole.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n)
@@ -72,6 +70,12 @@ constexpr bool is_per_instance(const graph& g) {
     total += form.count;
   }
   return total <= most_elements;
+}
+/// Whether a graph should be a per-instance program: it can, and something in it gains by that.
+constexpr bool is_per_instance(const graph& g) {
+  for (int n = 0; n < g.size(); ++n)
+    if (gains_by_elements(g, n)) return has_elements(g);
+  return false;
 }
 
 /// Rewrites a graph element by element.
@@ -354,95 +358,113 @@ class per_instance_program {
   }
 };
 
-/// What of a scan is split: carries, elements of xs and of ys that are arrays of instances, if the body is a per-instance
-/// program.
-struct scan_parts {
-  flag_list inputs, outputs;  // of the body
-  bool any = false;
-
-  constexpr scan_parts(const graph& g, int n) {
-    if (g[n].op_id != primitive_of<scan_p>.id) return;
-    const call_form form(g, n);
-    const graph& body = g.subgraphs[std::size_t(form.bodies[0])];
-    if (!is_per_instance(body)) return;
-    const std::size_t first = form.own[4] != 0, carries = std::size_t(form.own[1]), xs = std::size_t(form.own[2]);
-    const auto splits = [&](int node) {
-      const element_form f(body[node].dims);
-      return f.fits && f.axis >= 0 && f.count > 1;
-    };
-    for (std::size_t i = 0; i < body.inputs.size(); ++i) inputs.push_back(i >= first && i < first + carries + xs && splits(body.inputs[i]));
-    for (std::size_t o = 0; o < body.outputs.size(); ++o) {
-      outputs.push_back(o < carries ? inputs[first + o] : splits(body.outputs[o]));
-      any = any || outputs[o];
-    }
-  }
-};
-constexpr bool has_split_scan(const graph& g) {
-  if (g.error.empty() && !g.subgraphs.empty())
-    for (int n = 0; n < g.size(); ++n)
-      if (!g[n].is_input() && g[n].op->kind == role::call && scan_parts(g, n).any) return true;
-  return false;
+/// Whether an array inside a loop is one of instances that have several elements.
+constexpr bool splits(const node& x) {
+  const element_form f(x.dims);
+  return f.fits && f.axis >= 0 && f.count > 1;
 }
-
-/// A scan over elements: each carry, x and y that is split becomes as many as it has elements.
-constexpr sequence<value> split_scan(builder& b, const scan_call& s, const scan_parts& parts) {
-  per_instance_program elements(s.body);
-  scan_call t = s;
-  t.body = elements.run(parts.inputs, parts.outputs);
-  if (!elements.fits()) return scan_p::write(b, s);
-  const auto instances = [](const shape& dims, bool stacked) {
-    const int axis = element_form(stacked ? erase(dims, 0) : dims).axis;
-    return stacked ? shape{0, axis + 1} : shape{axis};
-  };
-  t.carries = {}, t.xs = {};
-  for (std::size_t k = 0; k < s.carries.size(); ++k) {
-    if (parts.inputs[s.carry(k)]) t.carries = concat(t.carries, picked(s.carries[k], instances(s.carries[k].dims(), false)));
-    else t.carries.push_back(s.carries[k]);
+/// The axes that the elements of an array of instances keep; if it is stacked, of a stack of them.
+constexpr shape instance_axes(const shape& dims, bool stacked = false) {
+  const int axis = element_form(stacked ? erase(dims, 0) : dims).axis;
+  return stacked ? shape{0, axis + 1} : shape{axis};
+}
+/// Values of which those that `split` names, from `first` on, are taken apart.
+constexpr sequence<value> taken_apart(const sequence<value>& values, const flag_list& split, std::size_t first, bool stacked = false) {
+  sequence<value> r;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (split[first + k]) r = concat(r, picked(values[k], instance_axes(values[k].dims(), stacked)));
+    else r.push_back(values[k]);
   }
-  for (std::size_t k = 0; k < s.xs.size(); ++k) {
-    if (parts.inputs[s.element(k)]) t.xs = concat(t.xs, picked(s.xs[k], instances(s.xs[k].dims(), true)));
-    else t.xs.push_back(s.xs[k]);
-  }
-  const sequence<value> results = scan_p::write(b, t);
+  return r;
+}
+/// The results of a loop from those of one over elements. They are like the body's outputs, of which `split` names some; from
+/// number `stacks` on they are stacks of `length`.
+constexpr sequence<value> put_together(builder& b, const graph& body, const sequence<value>& results, const flag_list& split, std::size_t stacks, extent length) {
   sequence<value> r;
   std::size_t at = 0;
-  for (std::size_t o = 0; o < s.body.outputs.size() && !b.failed(); ++o) {
-    if (!parts.outputs[o]) {
+  for (std::size_t o = 0; o < body.outputs.size() && !b.failed(); ++o) {
+    if (!split[o]) {
       r.push_back(results[at++]);
       continue;
     }
-    const bool stacked = o >= s.carries.size();
-    shape dims = s.body[s.body.outputs[o]].dims;
+    const bool stacked = o >= stacks;
+    shape dims = body[body.outputs[o]].dims;
     const element_form form(dims);
     const sequence<value> list = part(results, at, std::size_t(form.count));
     at += list.size();
     dims[form.axis] = list[0].dims()[int(stacked)];  // the body's symbols mean nothing here
-    if (stacked) dims = insert(dims, 0, s.length);
-    r.push_back(assembled(b, list, dims, instances(dims, stacked)));
+    if (stacked) dims = insert(dims, 0, length);
+    r.push_back(assembled(b, list, dims, instance_axes(dims, stacked)));
   }
   return r;
 }
 
-/// The graph with its scans over elements.
-constexpr graph split_scans(const graph& g) {
+/// The results of a scan, or null values if it should stay as it is: where its body is a per-instance program, carries, xs and
+/// ys that are arrays of instances become their elements.
+constexpr sequence<value> split_loop(builder& b, const scan_call& s) {
+  if (!is_per_instance(s.body)) return {};
+  flag_list inputs, outputs;
+  bool any = false;
+  for (std::size_t i = 0; i < s.body.inputs.size(); ++i) inputs.push_back(i >= s.carry(0) && i < s.constant(0) && splits(s.body[s.body.inputs[i]]));
+  for (std::size_t o = 0; o < s.body.outputs.size(); ++o) {
+    outputs.push_back(o < s.carries.size() ? inputs[s.carry(o)] : splits(s.body[s.body.outputs[o]]));
+    any = any || outputs[o];
+  }
+  if (!any) return {};
+  per_instance_program elements(s.body);
+  scan_call t = s;
+  t.body = elements.run(inputs, outputs);
+  if (!elements.fits()) return {};
+  t.carries = taken_apart(s.carries, inputs, s.carry(0)), t.xs = taken_apart(s.xs, inputs, s.element(0), true);
+  return put_together(b, s.body, scan_p::write(b, t), outputs, s.carries.size(), s.length);
+}
+/// The same of a while loop.
+constexpr sequence<value> split_loop(builder& b, const while_call& w) {
+  if (!is_per_instance(w.body) || !has_elements(w.condition)) return {};
+  flag_list inputs, tested, none{false};
+  bool any = false;
+  while_call t = w;
+  t.tested = 0;
+  for (std::size_t i = 0; i < w.body.inputs.size(); ++i) {
+    const node& x = w.body[w.body.inputs[i]];
+    inputs.push_back(i < w.carries.size() && splits(x));
+    any = any || inputs[i];
+    if (i < w.tested) t.tested += inputs[i] ? std::size_t(element_form(x.dims).count) : 1;
+  }
+  for (std::size_t i = 0; i < w.condition.inputs.size(); ++i) tested.push_back(i < w.tested && inputs[i]);
+  if (!any) return {};
+  per_instance_program body(w.body), condition(w.condition);
+  t.body = body.run(inputs, inputs), t.condition = condition.run(tested, none);
+  if (!body.fits() || !condition.fits()) return {};
+  t.carries = taken_apart(w.carries, inputs, 0);
+  return put_together(b, w.body, while_p::write(b, t), inputs, w.carries.size(), 0);
+}
+
+/// The graph with its loops over elements; `any` says whether there are some.
+constexpr graph split_loops(const graph& g, bool& any) {
   builder b;
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
   for (int n = 0; n < g.size(); ++n) {
-    if (g[n].is_input() || g[n].op->kind != role::call) {
-      r.copy(n);
-      continue;
-    }
-    const scan_parts parts(g, n);
-    if (parts.any) r.set_results(n, split_scan(b, scan_p::read(r.at(n)), parts));
-    else r.copy(n);
+    sequence<value> results;
+    if (!g[n].is_input() && g[n].op_id == primitive_of<scan_p>.id) results = split_loop(b, scan_p::read(r.at(n)));
+    else if (!g[n].is_input() && g[n].op_id == primitive_of<while_p>.id) results = split_loop(b, while_p::read(r.at(n)));
+    any = any || !results.empty();
+    if (results.empty()) r.copy(n);
+    else r.set_results(n, results);
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
   return remove_dead(b.finish());
 }
+/// Whether a loop in the graph could be split.
+constexpr bool may_split_loops(const graph& g) {
+  for (const graph& body : g.subgraphs)
+    if (is_per_instance(body)) return true;
+  return false;
+}
 
-/// The graph that `Make` returns as a per-instance program, or with its scans split.
+/// The graph that `Make` returns as a per-instance program, or with its loops over elements.
 template <class Make> struct make_per_instance {
   constexpr graph operator()() const {
     const graph g = Make{}();
@@ -452,16 +474,22 @@ template <class Make> struct make_per_instance {
 template <class Make> inline constexpr auto per_instance_graph = freeze<make_per_instance<Make>{}>();
 template <class Make> inline constexpr bool is_per_instance_graph = is_per_instance(Make{}());
 template <class Make> struct make_split {
-  constexpr graph operator()() const { return split_scans(Make{}()); }
+  constexpr graph operator()() const {
+    const graph g = Make{}();
+    bool any = false;
+    const graph r = split_loops(g, any);
+    if (any) return r;
+    return g;
+  }
 };
 template <class Make> inline constexpr auto split_graph = freeze<make_split<Make>{}>();
-template <class Make> inline constexpr bool has_split_scan_graph = has_split_scan(Make{}());
+template <class Make> inline constexpr bool may_split_graph = may_split_loops(Make{}());
 
 /// The canonical graph of what `Make` returns.
 template <class Make> struct make_canonical_of {
   constexpr graph operator()() const {
     if constexpr (is_per_instance_graph<Make>) return canonicalize(thaw(per_instance_graph<Make>));
-    else if constexpr (has_split_scan_graph<Make>) return canonicalize(thaw(split_graph<Make>));
+    else if constexpr (may_split_graph<Make>) return canonicalize(thaw(split_graph<Make>));
     else return canonicalize(Make{}());
   }
 };

@@ -1,0 +1,138 @@
+/// Batched loops as per-instance programs: over vectors of instances, and with blocks of instances for threads.
+
+#include <cmath>
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+#include "instances.hpp"
+
+namespace ct = cotangent;
+using namespace instances;
+
+namespace {
+
+/// Twenty steps of dx/dt = W tanh(x).
+constexpr auto evolved = [](auto x, auto w) {
+  return ct::fori_loop<0, 20>([w](auto, auto x) { return x + 0.05 * ct::matmul(w, ct::tanh(x)); }, x);
+};
+
+}  // namespace
+
+TEST_CASE("the bodies of batched loops are per-instance programs too") {
+  constexpr ct::extent n = 101;
+  const auto w = random_array<ct::array<double, 3, 3>>(1);
+  const auto x = random_array<ct::array<double, n, 3>>(2);
+  const auto all = ct::jit(ct::vmap(evolved, ct::in_axes<0, ct::none>));
+  constexpr ct::program_cost cost = all.cost(x, w);
+  static_assert(cost.kernels == 3, "taking the elements apart, a turn, and putting them together");
+  const auto loss = [](auto x, auto w) { return ct::sum(ct::square(evolved(x, w))); };
+  const auto y = all(x, w);
+  const auto gradient = ct::jit(ct::vmap(ct::grad(loss), ct::in_axes<0, ct::none>))(x, w);
+  for (ct::extent i = 0; i < n; i += 10) {
+    CHECK(row_error(y, i, ct::jit(evolved)(row(x, i), w)) <= 1e-14);
+    CHECK(row_error(gradient, i, ct::jit(ct::grad(loss))(row(x, i), w)) <= 1e-13);
+  }
+  for (const ct::extent m : {0, 1, 101}) {
+    ct::array<double, ct::dyn, 3> some({m, 3});
+    for (ct::extent k = 0; k < 3 * m; ++k) some.data()[k] = x.data()[k];
+    const auto z = all(some, w);
+    REQUIRE(z.extent(0) == m);
+    for (ct::extent k = 0; k < 3 * m; ++k) CHECK(z.data()[k] == y.data()[k]);
+    const auto g = ct::jit(ct::vmap(ct::grad(loss), ct::in_axes<0, ct::none>))(some, w);
+    for (ct::extent k = 0; k < 3 * m; ++k) CHECK(g.data()[k] == gradient.data()[k]);
+  }
+}
+
+namespace {
+
+/// A scan with a carry of an array and a scalar, elements of x and y per instance, the index, in reverse.
+constexpr auto filtered = [](auto state, auto xs, auto w) {
+  const auto step = [w](auto carry, auto x) {
+    const auto [h, n] = carry;
+    const auto next = ct::tanh(ct::matmul(w, h) + x) * n;
+    return std::tuple(std::tuple(next, n * 0.9 + ct::sum(h) * 0.1), std::tuple(next * x, ct::sum(next)));
+  };
+  return ct::scan(step, std::tuple(state, ct::sum(state)), xs, ct::reverse);
+};
+constexpr auto filtered_loss = [](auto state, auto xs, auto w) {
+  const auto [last, ys] = filtered(state, xs, w);
+  return ct::sum(ct::square(std::get<0>(last))) + std::get<1>(last) + ct::sum(std::get<0>(ys)) + ct::sum(ct::square(std::get<1>(ys)));
+};
+
+template <ct::extent Length> void check_filter() {
+  constexpr ct::extent n = 1100;
+  const auto w = random_array<ct::array<double, 3, 3>>(1);
+  const auto state = random_array<ct::array<double, n, 3>>(2);
+  const auto xs = random_array<ct::array<double, n, Length, 3>>(3);
+  const auto all = ct::jit(ct::vmap(filtered, ct::in_axes<0, 0, ct::none>));
+  ct::set_num_threads(1);
+  const auto serial = all(state, xs, w);
+  ct::set_num_threads(2);
+  const auto [last, ys] = all(state, xs, w);
+  CHECK(std::get<0>(std::get<0>(serial)) == std::get<0>(last));
+  CHECK(std::get<0>(std::get<1>(serial)) == std::get<0>(ys));
+  for (ct::extent i = 0; i < n; i += 89) {
+    const auto [last_one, ys_one] = ct::jit(filtered)(row(state, i), row(xs, i), w);
+    CHECK(row_error(std::get<0>(last), i, std::get<0>(last_one)) <= 1e-14);
+    CHECK(std::abs(std::get<1>(last)(i) - double(std::get<1>(last_one))) <= 1e-14);
+    CHECK(row_error(std::get<0>(ys), i, std::get<0>(ys_one)) <= 1e-14);
+    CHECK(row_error(std::get<1>(ys), i, std::get<1>(ys_one)) <= 1e-14);
+  }
+  if constexpr (Length == 9) {
+    constexpr auto gradient = ct::grad(filtered_loss, ct::wrt<0, 1, 2>);
+    const auto [of_state, of_xs, of_w] = ct::jit(ct::vmap(gradient, ct::in_axes<0, 0, ct::none>))(state, xs, w);
+    for (ct::extent i = 0; i < n; i += 89) {
+      const auto [s, x, g] = ct::jit(gradient)(row(state, i), row(xs, i), w);
+      CHECK(row_error(of_state, i, s) <= 1e-13);
+      CHECK(row_error(of_xs, i, x) <= 1e-13);
+      CHECK(row_error(of_w, i, g) <= 1e-13);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the carries, elements and results of a batched scan are split into vectors of instances") {
+  check_filter<9>();
+  check_filter<1>();
+  check_filter<0>();
+}
+
+namespace {
+
+/// Newton steps for the root of x^3 + W x = b until they are short, and their number.
+constexpr auto solved = [](auto b, auto w) {
+  const auto residual = [b, w](auto x) { return x * x * x + ct::matmul(w, x) - b; };
+  const auto step = [residual, w](auto s) {
+    const auto [x, n, last] = s;
+    const auto next = x - residual(x) / (3.0 * x * x + 1.5);
+    return std::tuple(next, n + 1, ct::sum(ct::square(next - x)));
+  };
+  const auto goes_on = [](auto s) { return std::get<2>(s) > 1e-20 && std::get<1>(s) < 100; };
+  return ct::while_loop(goes_on, step, std::tuple(b * 0.5, ct::astype<std::int32_t>(ct::sum(b) * 0.0), ct::sum(b) * 0.0 + 1.0));
+};
+
+}  // namespace
+
+TEST_CASE("a batched while loop runs over elements too") {
+  constexpr ct::extent n = 90;
+  ct::array<double, 3, 3> w{{1, 0.1, 0}, {0.1, 1.5, -0.1}, {0, 0.2, 1}};
+  const auto b = random_array<ct::array<double, n, 3>>(2);
+  const auto all = ct::jit(ct::vmap(solved, ct::in_axes<0, ct::none>));
+  constexpr ct::program_cost cost = all.cost(b, w);
+  static_assert(cost.kernels <= 6);
+  const auto [x, turns, last] = all(b, w);
+  const auto tangents = ct::jit(ct::vmap([](auto b, auto w) { return std::get<0>(ct::jvp([w](auto b) { return solved(b, w); }, std::tuple(b), std::tuple(b * 0.0 + 1.0))); }, ct::in_axes<0, ct::none>))(b, w);
+  for (ct::extent i = 0; i < n; ++i) {
+    const auto [one, count, size] = ct::jit(solved)(row(b, i), w);
+    CHECK(row_error(x, i, one) <= 1e-12);
+    CHECK(turns(i) == std::int32_t(count));
+    CHECK(row_error(std::get<0>(tangents), i, one) <= 1e-12);
+    for (int k = 0; k < 3; ++k) {
+      double r = std::pow(x(i, k), 3) - b(i, k);
+      for (int j = 0; j < 3; ++j) r += w(k, j) * x(i, j);
+      CHECK(std::abs(r) <= 1e-8);
+    }
+  }
+}
