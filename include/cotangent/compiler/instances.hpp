@@ -65,6 +65,8 @@ constexpr bool has_elements(const graph& g) {
     if (!form.fits || x.is_input()) return false;
     const role kind = x.op->kind;
     if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) return false;
+    for (int k = kind == role::gather; k < x.operand_count; ++k)
+      if (!element_form(g[g.operand(n, k)].dims).fits) return false;
     if (is_matrix_product(g, n)) return false;
     if (kind == role::reduction && element_form(g[g.operand(n, 0)].dims).count > longest_row * form.count) return false;
     total += form.count;
@@ -251,8 +253,8 @@ class per_instance_program {
     if (zeros && all_zeros) return {};
     for (int k = 0; k < c.count; ++k)
       if (!operands[k]) operands[k] = zero(c[k].type());
-    for (int k = 1; k < c.count; ++k) match_ranks(operands[0], operands[k]);
-    for (int k = 1; k < c.count; ++k) match_ranks(operands[0], operands[k]);
+    for (int round = 0; round < 2; ++round)  // the first makes a vector of the first operand if one is, the second of all
+      for (int k = 1; k < c.count; ++k) match_ranks(operands[0], operands[k]);
     call d = c;
     d.b = &b_, d.operands = operands, d.result = {}, d.dims = operands[0].dims();
     if (!zeros) return b_.emit_inferred(d);
@@ -285,8 +287,9 @@ class per_instance_program {
 
   constexpr void reduce(const call& c, int n) {
     const element_array x = elements(c[0].id);
-    shape kept = filled(0, 0), kept_strides, reduced, reduced_strides;
-    bool over_instances = false, linear = c.op->has.linear;
+    shape kept, kept_strides, reduced, reduced_strides;
+    const bool linear = c.op->has.linear;
+    bool over_instances = false;
     for (int i = 0; i < x.dims.rank; ++i) {
       const bool is_reduced = c.list(0, c.attribute_count).contains(i);
       if (is_reduced && i == x.form.axis) over_instances = true;
