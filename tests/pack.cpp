@@ -213,3 +213,23 @@ TEMPLATE_TEST_CASE("a square of packs transposed", "", float, double, std::int32
   for (int i = 0; i < N; ++i)
     for (int j = 0; j < N; ++j) CHECK(rows[i][j] == TestType(100 * j + i));
 }
+
+template <class T, int M, int... K> void check_rows(std::integer_sequence<int, K...>) {
+  constexpr int N = native_lanes<T>;
+  pack<T, N> rows[M];
+  for (int e = 0; e < N * M; ++e) rows[e / N].set(e % N, T(100 * (e / M) + e % M));
+  const pack<T, N> columns[M] = {column_of_rows<M, K>(rows)...};
+  const pack<T, N> again[M] = {rows_of_columns<M, K>(columns)...};
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < M; ++j) {
+      CHECK(columns[j][i] == T(100 * i + j));
+      CHECK(again[j][i] == rows[j][i]);
+    }
+}
+TEMPLATE_TEST_CASE("rows of a few elements as columns, and back", "", float, double, std::int32_t, std::int64_t) {
+  check_rows<TestType, 2>(std::make_integer_sequence<int, 2>());
+  if constexpr (native_lanes<TestType> >= 4) {
+    check_rows<TestType, 3>(std::make_integer_sequence<int, 3>());
+    check_rows<TestType, 4>(std::make_integer_sequence<int, 4>());
+  }
+}

@@ -237,10 +237,11 @@ template <int Statements, int Forms> struct table {
   unsigned long registers[Statements + 1] = {};  // 16 bits each: the place of the register, of the first operand, ...
   reduce_facts reductions[Forms + 1] = {};       // by form
   int reduce_forms[Forms + 1] = {};              // the forms of the reductions, in order
-  // Tiles: stores of neighbouring elements whose lanes lie a stride apart. They stand in tile_stores in order; of statement
-  // k in the order of running, its place there, and where its tile begins and ends (0, 0 if it is in none).
-  int tile_stores[Statements + 1] = {};
-  int tile_place[Statements + 1] = {}, tile_begin[Statements + 1] = {}, tile_end[Statements + 1] = {};
+  // Tiles: loads or stores of neighbouring elements whose lanes lie a stride apart. They stand in tile_members in order; of
+  // statement k in the order of running: where its tile begins and ends there (0, 0 if it is in none), and whether it runs it.
+  int tile_members[Statements + 1] = {};
+  int tile_begin[Statements + 1] = {}, tile_end[Statements + 1] = {};
+  bool runs_tile[Statements + 1] = {};
   kernel_shape shape;
 };
 
@@ -253,23 +254,55 @@ template <int Forms> constexpr int count_statements(const form_facts (&forms)[Fo
   return n;
 }
 
+/// Rows of so many elements or fewer are taken apart and put together whole.
+inline constexpr int short_row = 4;
+
+/// Stores that follow each other, run by the last; and the loads of all elements of short rows, run by the first.
 template <int Statements, int Forms> constexpr void find_tiles(table<Statements, Forms>& t, const form_facts* forms, const action* kinds, int lane) {
-  int listed = 0, begin = 0;
-  const form_facts* last = nullptr;
-  const auto finish = [&] {
-    for (int i = begin; i < listed && listed - begin > 1; ++i) t.tile_begin[t.tile_stores[i]] = begin, t.tile_end[t.tile_stores[i]] = listed;
-    begin = listed;
+  if (lane < 0) return;
+  int listed = 0, loads = 0;
+  int rows[Statements + 1] = {};  // loads of short rows
+  const auto fits = [&](const form_facts& f) {
+    return f.index_count == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]) && f.strides[lane] > 1;
   };
-  for (int k = t.constants + t.per_row; k < Statements && lane >= 0; ++k) {
-    if (kinds[t.form[k]] != action::store) continue;
+  const auto finish = [&](int begin, int runs) {
+    for (int i = begin; i < listed; ++i) t.tile_begin[t.tile_members[i]] = begin, t.tile_end[t.tile_members[i]] = listed;
+    t.runs_tile[runs] = true;
+  };
+  const form_facts* last = nullptr;
+  int begin = 0;
+  for (int k = t.constants + t.per_row; k < Statements; ++k) {
+    const action kind = kinds[t.form[k]];
+    if (kind != action::store && kind != action::load) continue;
     const form_facts& f = forms[t.form[k]];
-    const bool fits = f.index_count == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]) && f.strides[lane] > 1;
-    const bool follows = fits && last && last->buffer == f.buffer && last->strides[lane] == f.strides[lane] && last->offset + 1 == f.offset;
-    if (!follows) finish();
-    last = fits ? &f : nullptr;
-    if (fits) t.tile_place[k] = listed, t.tile_stores[listed++] = k;
+    if (kind == action::load) {
+      if (fits(f) && f.strides[lane] <= short_row) rows[loads++] = k;
+      continue;
+    }
+    const bool follows = fits(f) && last && last->buffer == f.buffer && last->strides[lane] == f.strides[lane] && last->offset + 1 == f.offset;
+    if (!follows && listed - begin > 1) finish(begin, t.tile_members[listed - 1]);
+    if (!follows) begin = listed;
+    last = fits(f) ? &f : nullptr;
+    if (fits(f)) t.tile_members[listed++] = k;
   }
-  finish();
+  if (listed - begin > 1) finish(begin, t.tile_members[listed - 1]);
+  for (int i = 0; i < loads; ++i) {
+    const form_facts& f = forms[t.form[rows[i]]];
+    const int width = int(f.strides[lane]);
+    if (f.offset % width != 0) continue;
+    const int first_member = listed;
+    int runs = Statements;
+    for (int column = 0; column < width; ++column)
+      for (int j = 0; j < loads; ++j) {
+        const form_facts& other = forms[t.form[rows[j]]];
+        if (other.buffer != f.buffer || other.strides[lane] != f.strides[lane] || other.offset != f.offset + column || other.type != f.type) continue;
+        t.tile_members[listed++] = rows[j];
+        if (rows[j] < runs) runs = rows[j];
+        break;
+      }
+    if (listed - first_member == width) finish(first_member, runs);
+    else listed = first_member;
+  }
 }
 
 /// Fills a table statement by statement.

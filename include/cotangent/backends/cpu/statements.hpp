@@ -263,39 +263,72 @@ template <unsigned long N> inline constexpr unsigned long number = N;
 /// Statements per function: compilers take more than linear time for long ones.
 inline constexpr int chunk = 8;
 
-/// Stores a tile, whose first store this is, lane by lane: its registers are transposed, as many at a time as there are lanes.
-template <class Store> struct tile_store;
-template <class T, int B, class A> struct tile_store<store<T, B, A>> {
-  template <const auto& Table, int Begin, int End, class E> static COTANGENT_HOST_INLINE void run(E& e) {
-    constexpr int lanes = E::lanes, columns = End - Begin, blocks = (columns + lanes - 1) / lanes;
-    pack<T, lanes> rows[blocks][lanes];
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      const int done[] = {(rows[K / lanes][K % lanes] = e.template at_place<T, source_of(Table.sources[Table.tile_stores[Begin + int(K)]], 1)>(
-                               place_in(Table.registers[Table.tile_stores[Begin + int(K)]], 1)), 0)...};
+/// Member K of the tile of a table that begins at Begin.
+template <const auto& Table, int Begin, int K, class T, int Operand, class E> COTANGENT_HOST_INLINE auto& tile_register(E& e) {
+  constexpr int statement = Table.tile_members[Begin + K];
+  return e.template at_place<T, source_of(Table.sources[statement], Operand)>(place_in(Table.registers[statement], Operand));
+}
+
+/// Runs a tile, whose first member has this form.
+template <class Form> struct tile {
+  template <int Lanes, int Columns> static constexpr bool runs = false;
+};
+/// Rows of a few elements: loaded side by side and taken apart.
+template <class T, int B, class A> struct tile<load<T, B, A>> {
+  template <int Lanes, int Columns> static constexpr bool runs = Lanes >= Columns && Lanes * int(sizeof(T)) <= native_bytes;
+  template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
+    constexpr int columns = int(sizeof...(K));
+    const T* p = e.template address<const T, B>(A{});
+    if (E::partial && e.count < E::lanes) {
+      const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = pack<T, E::lanes>::load_strided(p + K, columns, e.count), 0)...};
       (void)done;
-    }(std::make_index_sequence<std::size_t(columns)>());
-    for (int k = columns; k < blocks * lanes; ++k) rows[k / lanes][k % lanes] = rows[0][0];
-    for (int b = 0; b < blocks; ++b) transpose(rows[b]);
-    T* p = e.template address<T, B>(A{});
-    constexpr extent stride = lane_stride<typename E::layout, A>;
-    for (int i = 0; i < lanes; ++i, p += stride) {
-      if (E::partial && i >= e.count) break;
-      for (int b = 0; b < columns / lanes; ++b) rows[b][i].store(p + b * lanes);
-      if constexpr (columns % lanes > 0) rows[blocks - 1][i].store(p + columns / lanes * lanes, columns % lanes);
+    } else {
+      const pack<T, E::lanes> rows[columns] = {pack<T, E::lanes>::load(p + K * E::lanes)...};
+      const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, K>(rows), 0)...};
+      (void)done;
     }
   }
 };
-template <class Form, int Lanes> inline constexpr bool fits_one_register = false;
-template <class T, int B, class A, int Lanes> inline constexpr bool fits_one_register<store<T, B, A>, Lanes> = Lanes > 1 && Lanes * int(sizeof(T)) <= native_bytes;
+/// Stores lane by lane of transposed registers, or of rows of a few elements put side by side.
+template <class T, int B, class A> struct tile<store<T, B, A>> {
+  template <class E> static constexpr extent stride = lane_stride<typename E::layout, A>;
+  template <int Lanes, int Columns> static constexpr bool runs = Lanes * int(sizeof(T)) <= native_bytes && (2 * Columns >= Lanes || Columns <= facts::short_row);
+  template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
+    constexpr int lanes = E::lanes, columns = int(sizeof...(K)), blocks = (columns + lanes - 1) / lanes;
+    T* p = e.template address<T, B>(A{});
+    if constexpr (columns <= facts::short_row && columns <= lanes) {
+      const pack<T, lanes> values[columns] = {tile_register<Table, Begin, K, T, 1>(e)...};
+      if (stride<E> != columns || (E::partial && e.count < lanes)) {
+        const int done[] = {0, (values[K].store_strided(p + K, stride<E>, E::partial ? e.count : lanes), 0)...};
+        (void)done;
+      } else {
+        const int done[] = {0, (rows_of_columns<columns, K>(values).store(p + K * lanes), 0)...};
+        (void)done;
+      }
+    } else {
+      pack<T, lanes> rows[blocks][lanes];
+      const int done[] = {0, (rows[K / lanes][K % lanes] = tile_register<Table, Begin, K, T, 1>(e), 0)...};
+      (void)done;
+      for (int k = columns; k < blocks * lanes; ++k) rows[k / lanes][k % lanes] = rows[0][0];
+      for (int b = 0; b < blocks; ++b) transpose(rows[b]);
+      for (int i = 0; i < lanes; ++i, p += stride<E>) {
+        if (E::partial && i >= e.count) break;
+        for (int b = 0; b < columns / lanes; ++b) rows[b][i].store(p + b * lanes);
+        if constexpr (columns % lanes > 0) rows[blocks - 1][i].store(p + columns / lanes * lanes, columns % lanes);
+      }
+    }
+  }
+};
 
-/// Runs statement K of a table; the last store of a tile that is at least half as wide as there are lanes runs all of them.
-/// (A template argument that names the kernel would make each of them cost the kernel's length.)
+/// Runs statement K of a table, or the tile that it runs. (A template argument that names the kernel would make each of them
+/// cost the kernel's length.)
 COTANGENT_LANES template <class Forms, const auto& Table, int K, class E> COTANGENT_INLINE int run_statement(E& e) {
   using form = typename numbered_at<Forms, Table.form[K]>::type;
-  if constexpr (fits_one_register<form, E::lanes>) {
-    constexpr int begin = Table.tile_begin[K], end = Table.tile_end[K];
-    if constexpr (end > begin && 2 * (end - begin) >= E::lanes) {
-      if constexpr (Table.tile_place[K] + 1 == end) tile_store<typename numbered_at<Forms, Table.form[Table.tile_stores[begin]]>::type>::template run<Table, begin, end>(e);
+  if constexpr (E::lanes > 1) {
+    constexpr int begin = Table.tile_begin[K], columns = Table.tile_end[K] - begin;
+    using first = tile<typename numbered_at<Forms, Table.form[Table.tile_members[begin]]>::type>;
+    if constexpr (columns > 0 && first::template runs<E::lanes, columns>) {
+      if constexpr (Table.runs_tile[K]) first::template run<Table, begin>(e, std::make_integer_sequence<int, columns>());
       return 0;
     }
   }

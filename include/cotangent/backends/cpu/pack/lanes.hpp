@@ -54,18 +54,54 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, 2 * N> join(pack<T, N> a
   return r;
 }
 
+/// Shuffles by number: see vector_shuffle.
+template <int N, int H, bool Second> struct exchanged_blocks {  // of blocks of H lanes, every other one of a beside that of b
+  static constexpr int at(int i) { return i & H ? N + i - (Second ? 0 : H) : i + (Second ? H : 0); }
+};
+template <int N, int M, int J, int Step> struct taken_columns {  // element J of rows of M elements that lie in M vectors
+  static constexpr int at(int i) {
+    const int e = i * M + J;
+    return e / N == Step ? N + e % N : Step > 1 ? i : e / N == 0 ? e : 0;
+  }
+};
+template <int N, int M, int K, int Step> struct laid_columns {  // vector K of the rows whose elements lie in M vectors
+  static constexpr int at(int i) {
+    const int e = K * N + i;
+    return e % M == Step ? N + e / M : Step > 1 ? i : e % M == 0 ? e / M : 0;
+  }
+};
+template <class From, class T, int N> COTANGENT_HOST_INLINE pack<T, N> shuffle(pack<T, N> a, pack<T, N> b) {
+  static_assert(pack<T, N>::parts == 1);
+  pack<T, N> r;
+  r.set_part(0, vector_shuffle<From>(a.part(0), b.part(0), std::make_index_sequence<std::size_t(N)>()));
+  return r;
+}
+
 /// Lane j of r[i] becomes lane i of r[j]: blocks of 1, 2, 4, ... lanes change places. Of packs in one register.
 template <int H = 1, class T, int N> COTANGENT_HOST_INLINE void transpose(pack<T, N> (&r)[N]) {
-  static_assert(pack<T, N>::parts == 1);
   if constexpr (H < N) {
     for (int i = 0; i < N; ++i) {
       if (i & H) continue;
-      const auto a = r[i].part(0), b = r[i + H].part(0);
-      r[i].set_part(0, vector_exchange<H, false>(a, b, std::make_index_sequence<std::size_t(N)>()));
-      r[i + H].set_part(0, vector_exchange<H, true>(a, b, std::make_index_sequence<std::size_t(N)>()));
+      const pack<T, N> a = r[i], b = r[i + H];
+      r[i] = shuffle<exchanged_blocks<N, H, false>>(a, b);
+      r[i + H] = shuffle<exchanged_blocks<N, H, true>>(a, b);
     }
     transpose<2 * H>(r);
   }
+}
+
+/// N rows of M elements that lie side by side, as M columns, and back. M is 2, 3 or 4.
+template <int M, int J, class T, int N> COTANGENT_HOST_INLINE pack<T, N> column_of_rows(const pack<T, N> (&v)[M]) {
+  pack<T, N> r = shuffle<taken_columns<N, M, J, 1>>(v[0], v[1]);
+  if constexpr (M > 2) r = shuffle<taken_columns<N, M, J, 2>>(r, v[2]);
+  if constexpr (M > 3) r = shuffle<taken_columns<N, M, J, 3>>(r, v[3]);
+  return r;
+}
+template <int M, int K, class T, int N> COTANGENT_HOST_INLINE pack<T, N> rows_of_columns(const pack<T, N> (&v)[M]) {
+  pack<T, N> r = shuffle<laid_columns<N, M, K, 1>>(v[0], v[1]);
+  if constexpr (M > 2) r = shuffle<laid_columns<N, M, K, 2>>(r, v[2]);
+  if constexpr (M > 3) r = shuffle<laid_columns<N, M, K, 3>>(r, v[3]);
+  return r;
 }
 
 /// 0, 1, 2, ...

@@ -405,15 +405,17 @@ template <class W, class V, std::size_t... I> COTANGENT_HOST_INLINE W vector_joi
 #endif
 }
 
-/// Of blocks of H lanes, every other one of a beside that of b: the first of each pair of blocks, or the second.
-template <int H, bool Second, class V, std::size_t... I> COTANGENT_HOST_INLINE V vector_exchange(V a, V b, std::index_sequence<I...>) {
+/// Lane I of the result is lane From(I) of a, or of b from N on.
+template <class From, class V, std::size_t... I> COTANGENT_HOST_INLINE V vector_shuffle(V a, V b, std::index_sequence<I...>) {
+  constexpr int n = int(sizeof...(I));
 #ifdef __CUDACC__
   V r = a;
-  const int done[] = {0, (r[I] = (I & H) ? b[int(I) - (Second ? 0 : H)] : a[int(I) + (Second ? H : 0)], 0)...};
+  const int done[] = {0, (r[I] = From::at(int(I)) < n ? a[From::at(int(I)) % n] : b[From::at(int(I)) % n], 0)...};
   (void)done;
   return r;
 #else
-  return __builtin_shufflevector(a, b, ((I & H) ? int(sizeof...(I)) + int(I) - (Second ? 0 : H) : int(I) + (Second ? H : 0))...);
+  static_cast<void>(n);
+  return __builtin_shufflevector(a, b, From::at(int(I))...);
 #endif
 }
 
