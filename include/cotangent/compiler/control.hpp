@@ -240,11 +240,14 @@ template <> struct control<scan_p> {
         return;
       }
     }
-    turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, [](const typename body::state& state) { body::run(state); });
+    turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, whole_body<body>());
   }
 
  private:
   static constexpr extent least_parallel_work = 1 << 20;  // statements
+  template <class Body> struct whole_body {
+    COTANGENT_INLINE void operator()(const typename Body::state& s) const { Body::run(s); }
+  };
   /// Rows whose carries stay in the cache of a core, several tasks for each thread.
   static extent rows_of_task(extent row_bytes, extent rows) {
     constexpr extent cache = 1 << 14, unit = 64;

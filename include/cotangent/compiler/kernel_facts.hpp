@@ -10,6 +10,7 @@
 #include <cotangent/compiler/kernel.hpp>
 #include <cotangent/core/dtype.hpp>
 #include <cotangent/core/macros.hpp>
+#include <cotangent/core/sequence.hpp>
 
 namespace cotangent::kernels {
 
@@ -223,6 +224,9 @@ template <class Op, class T, int B, class A> constexpr form_facts describe(reduc
   return f;
 }
 
+/// The bit of table::sources that says that a statement runs the tile that it is a member of.
+inline constexpr unsigned runs_tile = 1u << 31;
+
 /// A kernel's statements and reductions. (Lists of integers: a list of structs costs constant evaluation several times as much.)
 template <int Statements, int Forms> struct table {
   static_assert(Statements < 1 << 16, "a kernel of more than 65,535 statements");
@@ -237,11 +241,10 @@ template <int Statements, int Forms> struct table {
   unsigned long registers[Statements + 1] = {};  // 16 bits each: the place of the register, of the first operand, ...
   reduce_facts reductions[Forms + 1] = {};       // by form
   int reduce_forms[Forms + 1] = {};              // the forms of the reductions, in order
-  // Tiles: loads or stores of neighbouring elements whose lanes lie a stride apart. They stand in tile_members in order; of
-  // statement k in the order of running: where its tile begins and ends there (0, 0 if it is in none), and whether it runs it.
+  // Tiles: loads or stores of neighbouring elements whose lanes lie a stride apart. They stand here in order; `registers` has
+  // of each member where its tile begins, in the third 16 bits, and how many members it has, in the fourth, and `sources` of
+  // the one that runs the tile the bit runs_tile. (Each list that is looked at for every statement costs compile time.)
   int tile_members[Statements + 1] = {};
-  int tile_begin[Statements + 1] = {}, tile_end[Statements + 1] = {};
-  bool runs_tile[Statements + 1] = {};
   kernel_shape shape;
 };
 
@@ -261,13 +264,14 @@ inline constexpr int short_row = 4;
 template <int Statements, int Forms> constexpr void find_tiles(table<Statements, Forms>& t, const form_facts* forms, const action* kinds, int lane) {
   if (lane < 0) return;
   int listed = 0, loads = 0;
-  int rows[Statements + 1] = {};  // loads of short rows
+  sequence<int> rows;  // loads of short rows
   const auto fits = [&](const form_facts& f) {
     return f.index_count == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]) && f.strides[lane] > 1;
   };
   const auto finish = [&](int begin, int runs) {
-    for (int i = begin; i < listed; ++i) t.tile_begin[t.tile_members[i]] = begin, t.tile_end[t.tile_members[i]] = listed;
-    t.runs_tile[runs] = true;
+    const unsigned long where = static_cast<unsigned long>(begin) << 32 | static_cast<unsigned long>(listed - begin) << 48;
+    for (int i = begin; i < listed; ++i) t.registers[t.tile_members[i]] |= where;
+    t.sources[runs] |= runs_tile;
   };
   const form_facts* last = nullptr;
   int begin = 0;
@@ -276,7 +280,7 @@ template <int Statements, int Forms> constexpr void find_tiles(table<Statements,
     if (kind != action::store && kind != action::load) continue;
     const form_facts& f = forms[t.form[k]];
     if (kind == action::load) {
-      if (fits(f) && f.strides[lane] <= short_row) rows[loads++] = k;
+      if (fits(f) && f.strides[lane] <= short_row) rows.push_back(k), ++loads;
       continue;
     }
     const bool follows = fits(f) && last && last->buffer == f.buffer && last->strides[lane] == f.strides[lane] && last->offset + 1 == f.offset;
@@ -287,17 +291,18 @@ template <int Statements, int Forms> constexpr void find_tiles(table<Statements,
   }
   if (listed - begin > 1) finish(begin, t.tile_members[listed - 1]);
   for (int i = 0; i < loads; ++i) {
-    const form_facts& f = forms[t.form[rows[i]]];
+    const form_facts& f = forms[t.form[rows[std::size_t(i)]]];
     const int width = int(f.strides[lane]);
     if (f.offset % width != 0) continue;
     const int first_member = listed;
     int runs = Statements;
     for (int column = 0; column < width; ++column)
       for (int j = 0; j < loads; ++j) {
-        const form_facts& other = forms[t.form[rows[j]]];
+        const form_facts& other = forms[t.form[rows[std::size_t(j)]]];
         if (other.buffer != f.buffer || other.strides[lane] != f.strides[lane] || other.offset != f.offset + column || other.type != f.type) continue;
-        t.tile_members[listed++] = rows[j];
-        if (rows[j] < runs) runs = rows[j];
+        const int member = rows[std::size_t(j)];
+        t.tile_members[listed++] = member;
+        if (member < runs) runs = member;
         break;
       }
     if (listed - first_member == width) finish(first_member, runs);
@@ -327,12 +332,14 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   action kind_of[Forms + 1] = {};
   source own_source[Forms + 1] = {};
   int operands_of[Forms + 1] = {}, type_of[Forms + 1] = {}, indices_of[Forms + 1] = {};
+  bool any_strided = false;
   for (int f = 0; f < Forms; ++f) {
     const form_facts x = forms[f];
     kind_of[f] = x.kind, operands_of[f] = x.operands, type_of[f] = x.type_place, indices_of[f] = x.index_count;
     const bool along_lane = x.kind == action::load ? lane >= 0 && x.strides[lane] != 0 : x.kind == action::index && x.dimension == lane;
     own_source[f] = along_lane ? source::varying : x.kind == action::constant ? source::constant : source::fixed;
     if (x.kind == action::store && x.index_count > 0) shape.scatters = true;
+    if ((x.kind == action::store || x.kind == action::load) && lane >= 0 && x.strides[lane] > 1) any_strided = true;
   }
   int form_of[Statements + 1] = {};
   unsigned sources_of[Statements + 1] = {};
@@ -384,7 +391,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
         t.sources[at] = sources_of[k];
         t.registers[at++] = registers_of[k];
       }
-  find_tiles(t, forms, kind_of, lane);
+  if (any_strided) find_tiles(t, forms, kind_of, lane);
   return t;
 }
 

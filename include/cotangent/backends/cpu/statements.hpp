@@ -271,10 +271,11 @@ template <const auto& Table, int Begin, int K, class T, int Operand, class E> CO
 
 /// Runs a tile, whose first member has this form.
 template <class Form> struct tile {
-  template <int Lanes, int Columns> static constexpr bool runs = false;
+  static constexpr bool is_possible = false;
 };
 /// Rows of a few elements: loaded side by side and taken apart.
 template <class T, int B, class A> struct tile<load<T, B, A>> {
+  static constexpr bool is_possible = true;
   template <int Lanes, int Columns> static constexpr bool runs = Lanes >= Columns && Lanes * int(sizeof(T)) <= native_bytes;
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
     constexpr int columns = int(sizeof...(K));
@@ -291,6 +292,7 @@ template <class T, int B, class A> struct tile<load<T, B, A>> {
 };
 /// Stores lane by lane of transposed registers, or of rows of a few elements put side by side.
 template <class T, int B, class A> struct tile<store<T, B, A>> {
+  static constexpr bool is_possible = true;
   template <class E> static constexpr extent stride = lane_stride<typename E::layout, A>;
   template <int Lanes, int Columns> static constexpr bool runs = Lanes * int(sizeof(T)) <= native_bytes && (2 * Columns >= Lanes || Columns <= facts::short_row);
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
@@ -320,24 +322,30 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
   }
 };
 
-/// Runs statement K of a table, or the tile that it runs. (A template argument that names the kernel would make each of them
-/// cost the kernel's length.)
-COTANGENT_LANES template <class Forms, const auto& Table, int K, class E> COTANGENT_INLINE int run_statement(E& e) {
-  using form = typename numbered_at<Forms, Table.form[K]>::type;
-  if constexpr (E::lanes > 1) {
-    constexpr int begin = Table.tile_begin[K], columns = Table.tile_end[K] - begin;
-    using first = tile<typename numbered_at<Forms, Table.form[Table.tile_members[begin]]>::type>;
-    if constexpr (columns > 0 && first::template runs<E::lanes, columns>) {
-      if constexpr (Table.runs_tile[K]) first::template run<Table, begin>(e, std::make_integer_sequence<int, columns>());
-      return 0;
+/// A statement of a tile: the one that runs it runs all of them.
+template <class Forms, const auto& Table, unsigned Sources, unsigned long Registers> struct tile_step {
+  template <class E> static COTANGENT_HOST_INLINE void run(E& e, unsigned long) {
+    if constexpr ((Sources & facts::runs_tile) != 0) {
+      constexpr int begin = place_in(Registers, 2), columns = place_in(Registers, 3);
+      tile<typename numbered_at<Forms, Table.form[Table.tile_members[begin]]>::type>::template run<Table, begin>(e, std::make_integer_sequence<int, columns>());
     }
   }
-  step<form, Table.sources[K], E>::run(e, number<Table.registers[K]>);
-  return 0;
+};
+/// Whether a statement is run with its tile.
+template <class Form, unsigned long Registers, class E> constexpr bool runs_with_tile() {
+  if constexpr (E::lanes > 1 && tile<Form>::is_possible) {
+    if constexpr (place_in(Registers, 3) > 0) return tile<Form>::template runs<E::lanes, place_in(Registers, 3)>;
+  }
+  return false;
 }
+template <class Forms, const auto& Table, class Form, unsigned Sources, unsigned long Registers, class E>
+using step_of = std::conditional_t<runs_with_tile<Form, Registers, E>(), tile_step<Forms, Table, Sources, Registers>, step<Form, (Sources & ~facts::runs_tile), E>>;
+
+/// Runs some statements of a table. (A function for each that names the kernel would cost the kernel's length each.)
 COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int... I>
 COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
-  (run_statement<Forms, Table, First + I>(e), ...);
+  (step_of<Forms, Table, typename numbered_at<Forms, Table.form[First + I]>::type, Table.sources[First + I], Table.registers[First + I], E>::run(
+       e, number<Table.registers[First + I]>), ...);
 }
 
 /// The parts of a program: its constants, what runs once per row, and what runs once per vector.
