@@ -341,11 +341,16 @@ template <class Form, unsigned long Registers, class E> constexpr bool runs_with
 template <class Forms, const auto& Table, class Form, unsigned Sources, unsigned long Registers, class E>
 using step_of = std::conditional_t<runs_with_tile<Form, Registers, E>(), tile_step<Forms, Table, Sources, Registers>, step<Form, (Sources & ~facts::runs_tile), E>>;
 
-/// Runs some statements of a table. (A function for each that names the kernel would cost the kernel's length each.)
+/// Runs some statements of a table. (A function or a type for each that names the kernel would cost the kernel's length each.)
 COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int... I>
 COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
-  (step_of<Forms, Table, typename numbered_at<Forms, Table.form[First + I]>::type, Table.sources[First + I], Table.registers[First + I], E>::run(
-       e, number<Table.registers[First + I]>), ...);
+  constexpr bool has_tiles = E::lanes > 1 && (false || ... || (place_in(Table.registers[First + I], 3) > 0));
+  if constexpr (has_tiles)
+    (step_of<Forms, Table, typename numbered_at<Forms, Table.form[First + I]>::type, Table.sources[First + I], Table.registers[First + I], E>::run(
+         e, number<Table.registers[First + I]>), ...);
+  else
+    (step<typename numbered_at<Forms, Table.form[First + I]>::type, (Table.sources[First + I] & ~facts::runs_tile), E>::run(
+         e, number<Table.registers[First + I]>), ...);
 }
 
 /// The parts of a program: its constants, what runs once per row, and what runs once per vector.
