@@ -104,7 +104,7 @@ namespace {
 /// Newton steps for the root of x^3 + W x = b until they are short, and their number.
 constexpr auto solved = [](auto b, auto w) {
   const auto residual = [b, w](auto x) { return x * x * x + ct::matmul(w, x) - b; };
-  const auto step = [residual, w](auto s) {
+  const auto step = [residual](auto s) {
     const auto [x, n, last] = s;
     const auto next = x - residual(x) / (3.0 * x * x + 1.5);
     return std::tuple(next, n + 1, ct::sum(ct::square(next - x)));
