@@ -154,16 +154,7 @@ class scheduler {
   constexpr bool is_reshape(int n) const { return is(n, primitive_of<reshape_p>.id); }
   constexpr bool is_inline_source(int n) const { return is(n, primitive_of<constant_p>.id) || is(n, primitive_of<iota_p>.id); }
 
-  constexpr call call_of(int n, sequence<value>& operands) {
-    const node& x = at(n);
-    operands.clear();
-    for (int k = 0; k < x.operand_count; ++k) operands.push_back({&b_, g_.operand(n, k)});
-    call c;
-    c.b = &b_, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims, c.result = {&b_, n};
-    c.operands = operands.data(), c.count = x.operand_count;
-    c.attributes = g_.attributes.data() + x.attributes, c.attribute_count = x.attribute_count;
-    return c;
-  }
+  constexpr call call_of(int n, sequence<value>& operands) { return call_at(g_, b_, n, operands); }
 
   constexpr shape contiguous(const shape& dims) {
     shape s = filled(dims.rank, 1);

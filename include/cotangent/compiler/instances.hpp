@@ -87,9 +87,7 @@ class per_instance_program {
     whole_.assign(g.nodes.size(), value());
     first_.assign(g.nodes.size(), -1);
     original_.take_symbols(g);
-    original_.g.nodes = sequence<node>::borrow(g.nodes.items, g.nodes.count);
-    original_.g.operands = sequence<int>::borrow(g.operands.items, g.operands.count);
-    original_.g.attributes = sequence<extent>::borrow(g.attributes.items, g.attributes.count);
+    original_.g = borrowed(g);
     b_.simplifying = true;
     b_.take_symbols(g);
   }
@@ -151,17 +149,6 @@ class per_instance_program {
     return r;
   }
 
-  constexpr call call_of(int n) {
-    const node& x = g_[n];
-    operands_.clear();
-    for (int k = 0; k < x.operand_count; ++k) operands_.push_back({&original_, g_.operand(n, k)});
-    call c;
-    c.b = &original_, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims, c.result = {&original_, n};
-    c.operands = operands_.data(), c.count = x.operand_count;
-    c.attributes = g_.attributes.data() + x.attributes, c.attribute_count = x.attribute_count;
-    return c;
-  }
-
   static constexpr shape axes(const element_form& f) { return f.axis < 0 ? shape{} : shape{f.axis}; }
 
   /// The elements of node n.
@@ -197,7 +184,7 @@ class per_instance_program {
   constexpr value zero(dtype type) { return constant(b_, type, {}, 0); }
 
   constexpr void rewrite(int n) {
-    const call c = call_of(n);
+    const call c = call_at(g_, original_, n, operands_);
     if (is_scatter(c.op->id) || !element_form(c.dims).fits) return copy(c, n);
     switch (c.op->kind) {
       case role::pointwise: return pointwise(c, n);
@@ -328,11 +315,9 @@ class per_instance_program {
     const addressing a = gather_p::addresses(c);
     const value table = whole(c[0].id);
     for (int k = 1; k < c.count; ++k) static_cast<void>(elements(c[k].id));
-    shape places[max_rank];
-    for (int i = 0; i < c.dims.rank; ++i) places[i] = filled(c.dims.rank, 0), places[i][i] = 1;
     sequence<value> parts;
     extent part = 0;
-    element_call::each(c.dims, form.axis, places, [&](const extent* at) {
+    each_element(c.dims, axes(form), [&](const shape& at) {
       shape where;
       addressing of_part;
       sequence<value> indices;

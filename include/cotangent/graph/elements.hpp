@@ -5,6 +5,24 @@
 
 namespace cotangent {
 
+/// Calls visit(index per axis, -1 where an axis is kept) for each element of an array along the axes that are not.
+template <class Visit> constexpr void each_element(const shape& dims, const shape& kept, const Visit& visit) {
+  shape where;
+  for (int i = 0; i < dims.rank; ++i) {
+    where.push_back(kept.contains(i) ? -1 : 0);
+    if (where[i] == 0 && dims[i] == 0) return;
+  }
+  for (;;) {
+    visit(where);
+    int i = dims.rank - 1;
+    for (; i >= 0; --i) {
+      if (where[i] < 0) continue;
+      if (++where[i] < dims[i]) break;
+      where[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
 /// The instances of an array: an axis that is long or of run-time extent beside axes of a few elements in all.
 struct element_form {
   static constexpr extent few = 256, many = 64;  // elements of an instance at most; instances at least

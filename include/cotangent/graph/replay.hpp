@@ -73,6 +73,19 @@ struct replay {
   sequence<sequence<value>> results;
 };
 
+/// Node n of a graph as an application to its own operands, which are values of a builder that holds the graph's nodes. The
+/// operands live in the list.
+constexpr call call_at(const graph& g, builder& b, int n, sequence<value>& operands) {
+  const node& x = g.nodes.items[n];
+  operands.clear();
+  for (int k = 0; k < x.operand_count; ++k) operands.push_back({&b, g.operand(n, k)});
+  call c;
+  c.b = &b, c.op = x.op, c.bits = x.bits, c.type = x.type, c.dims = x.dims, c.result = {&b, n};
+  c.operands = operands.data(), c.count = x.operand_count;
+  c.attributes = g.attributes.data() + x.attributes, c.attribute_count = x.attribute_count;
+  return c;
+}
+
 /// Appends `g` to the builder with these inputs. Extents of the inputs that g relies on are unified.
 constexpr sequence<value> inline_graph(builder& b, const graph& g, const sequence<value>& inputs) {
   sequence<value> outputs;

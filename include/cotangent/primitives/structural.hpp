@@ -333,9 +333,7 @@ struct pad_p {
     const int axis = e.form.axis;
     e.fits = axis == x.form.axis && (axis < 0 || (low[axis] == 0 && high[axis] == 0 && interior[axis] == 0));
     if (!e.fits) return;
-    shape places[max_rank];  // the index along each axis
-    for (int i = 0; i < e.c.dims.rank; ++i) places[i] = filled(e.c.dims.rank, 0), places[i][i] = 1;
-    element_call::each(e.c.dims, axis, places, [&](const extent* at) {
+    each_element(e.c.dims, axis < 0 ? shape{} : shape{axis}, [&](const shape& at) {
       extent from = 0;
       bool inside = true;
       for (int i = 0; i < e.c.dims.rank; ++i) {
@@ -461,24 +459,6 @@ struct pick_p : view_primitive {
   }
 };
 
-/// Calls visit(index per axis, -1 where an axis is kept) for each element of an array along the axes that are not.
-template <class Visit> constexpr void each_element(const shape& dims, const shape& kept, const Visit& visit) {
-  shape where;
-  for (int i = 0; i < dims.rank; ++i) {
-    where.push_back(kept.contains(i) ? -1 : 0);
-    if (where[i] == 0 && dims[i] == 0) return;
-  }
-  for (;;) {
-    visit(where);
-    int i = dims.rank - 1;
-    for (; i >= 0; --i) {
-      if (where[i] < 0) continue;
-      if (++where[i] < dims[i]) break;
-      where[i] = 0;
-    }
-    if (i < 0) return;
-  }
-}
 /// The elements of x along all axes but `kept`.
 constexpr sequence<value> picked(value x, const shape& kept) {
   sequence<value> parts;

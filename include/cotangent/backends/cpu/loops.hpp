@@ -61,15 +61,9 @@ COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> step
 /// The same as a function of its own, for long kernels: compilers optimize the statements once more in each function that
 /// they are expanded into.
 template <bool Partial, class Layout, class Reductions, class Analysis, class Fixed>
-  requires is_long_kernel<Layout>
-[[gnu::noinline]] void run_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count,
-                                  [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
-  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
-  evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>> e(at, lane, count, fixed, sums);
-  evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
-  if constexpr (plan.grouped && plan.has_fixed)
-    if (starts_row) evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
-  evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
+[[gnu::noinline]] void call_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count, bool starts_row,
+                                   Fixed& fixed, sums_of<Layout, Reductions>& sums) {
+  run_vector<Partial>(steps, at, lane, count, starts_row, fixed, sums);
 }
 
 /// Evaluates the statements for some vectors, or the first `count` lanes of one, of `rows` rows: one, or a group
@@ -84,7 +78,10 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
     for (int u = 0; u < Vectors; ++u) sums[u].template load_columns<Partial>(lane + u * N, count);
   for (extent r = 0; r < (plan.grouped ? rows : 1); ++r) {
     if constexpr (plan.grouped) at.index[inner] = first + r;
-    for (int u = 0; u < Vectors; ++u) run_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
+    for (int u = 0; u < Vectors; ++u) {
+      if constexpr (is_long_kernel<Layout>) call_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
+      else run_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
+    }
   }
   if constexpr (plan.grouped) {
     at.index[inner] = first;
