@@ -11,25 +11,25 @@
 namespace cotangent {
 
 /// Whether one kernel of arrays cannot do what node n does to arrays of instances.
-constexpr bool gains_by_elements(const graph& g, int n) {
+constexpr bool gains_by_elements(const graph& g, int n, const element_limits& limits) {
   const node& x = g[n];
   if (x.is_input() || x.operand_count == 0) return false;
   const role kind = x.op->kind;
   if (kind == role::gather) {
-    const element_form form(x.dims);
-    return form.axis >= 0 && form.count > 1;
+    const element_form form(x.dims, limits);
+    return form.axes.rank > 0 && form.count > 1;
   }
   if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
   for (int k = 0; k < x.operand_count; ++k) {
-    const element_form from(g[g.operand(n, k)].dims);
-    if (from.axis >= 0 && (from.count > 1 || element_form(x.dims).count > 1)) return true;
+    const element_form from(g[g.operand(n, k)].dims, limits);
+    if (from.axes.rank > 0 && (from.count > 1 || element_form(x.dims, limits).count > 1)) return true;
   }
   return false;
 }
 
 /// Whether node n is a product of all instances with one matrix, or a sum of products over the instances, that is large
 /// enough for a matrix product.
-constexpr bool is_matrix_product(const graph& g, int n) {
+constexpr bool is_matrix_product(const graph& g, int n, const element_limits& limits) {
   constexpr extent few_products = 64;  // per instance
   const node& x = g[n];
   if (x.op_id != primitive_of<dot_general_p>.id) return false;
@@ -37,21 +37,23 @@ constexpr bool is_matrix_product(const graph& g, int n) {
   c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
   const dot_dimensions d = dot_general_p::dimensions(c);
   const shape &l = g[g.operand(n, 0)].dims, &r = g[g.operand(n, 1)].dims;
-  const element_form left(l), right(r);
+  const element_form left(l, limits), right(r, limits);
   bool over_instances = false;
-  extent products = element_form(x.dims).count;
+  extent products = element_form(x.dims, limits).count;
   for (extent axis : d.lhs_contracted) {
-    if (int(axis) == left.axis) over_instances = true;
+    if (left.place(axis) >= 0) over_instances = true;
     else products *= l[int(axis)];
   }
-  return products > few_products && (over_instances || (left.axis < 0) != (right.axis < 0));
+  for (extent axis : d.lhs_batch)
+    if (left.place(axis) >= 0) return false;
+  return products > few_products && (over_instances || (left.axes.rank == 0) != (right.axes.rank == 0));
 }
 
-/// Whether a graph can be rewritten element by element: every array has few elements beside an axis of instances, or is read
+/// Whether a graph can be rewritten element by element: every array has few elements beside axes of instances, or is read
 /// and written whole by gathers and scatters.
-constexpr bool has_elements(const graph& g) {
+constexpr bool has_elements(const graph& g, const element_limits& limits) {
   constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
-  constexpr extent longest_row = 16;         // of a reduction; longer ones are better spread over lanes
+  constexpr extent longest_row = 16;         // of a reduction of instances; longer ones are better spread over lanes
   if (!g.error.empty() || !g.subgraphs.empty()) return false;
   flag_list whole;  // tables of gathers and scatters
   whole.assign(g.nodes.size(), false);
@@ -60,30 +62,56 @@ constexpr bool has_elements(const graph& g) {
   extent total = 0;
   for (int n = 0; n < g.size(); ++n) {
     const node& x = g[n];
-    const element_form form(x.dims);
+    const element_form form(x.dims, limits);
     if (x.is_input() ? form.fits || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
     if (!form.fits || x.is_input()) return false;
     const role kind = x.op->kind;
     if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) return false;
     for (int k = kind == role::gather; k < x.operand_count; ++k)
-      if (!element_form(g[g.operand(n, k)].dims).fits) return false;
-    if (is_matrix_product(g, n)) return false;
-    if (kind == role::reduction && element_form(g[g.operand(n, 0)].dims).count > longest_row * form.count) return false;
+      if (!element_form(g[g.operand(n, k)].dims, limits).fits) return false;
+    if (is_matrix_product(g, n, limits)) return false;
+    if (kind == role::reduction) {
+      const element_form from(g[g.operand(n, 0)].dims, limits);
+      const bool instances = from.axes.rank > 0 && limits.extents.rank == 0;  // two axes of them have lanes enough
+      if (from.count > (instances ? 1 : 4) * longest_row * form.count) return false;
+    }
     total += form.count;
   }
   return total <= most_elements;
 }
-/// Whether a graph should be a per-instance program: it can, and something in it gains by that.
-constexpr bool is_per_instance(const graph& g) {
+constexpr bool gains_by_elements(const graph& g, const element_limits& limits) {
   for (int n = 0; n < g.size(); ++n)
-    if (gains_by_elements(g, n)) return has_elements(g);
+    if (gains_by_elements(g, n, limits)) return true;
   return false;
+}
+
+/// The leading two extents of the largest array of three axes or more: those of a vmap in a vmap.
+constexpr shape leading_extents(const graph& g) {
+  extent most = 0;
+  shape r;
+  for (int n = 0; n < g.size(); ++n) {
+    const shape& dims = g[n].dims;
+    if (dims.rank < 3 || has_symbol(dims) || dims.size() <= most) continue;
+    most = dims.size(), r = {dims[0], dims[1]};
+  }
+  return r;
+}
+
+/// Whether a graph should be a per-instance program: it can, and something in it gains by that.
+constexpr bool is_per_instance(const graph& g, const element_limits& limits = {}) { return gains_by_elements(g, limits) && has_elements(g, limits); }
+/// The instances of a graph that should be a per-instance program; else `few` is 0.
+constexpr element_limits instances_of(const graph& g) {
+  if (is_per_instance(g)) return {};
+  const shape extents = leading_extents(g);
+  const element_limits pairs{0, 1024, extents};
+  if (extents.rank > 0 && extents[0] > 1 && extents[1] > 1 && is_per_instance(g, pairs)) return pairs;
+  return {0, 0, {}};
 }
 
 /// Rewrites a graph element by element.
 class per_instance_program {
  public:
-  constexpr explicit per_instance_program(const graph& g) : g_(g) {
+  constexpr explicit per_instance_program(const graph& g, const element_limits& limits = {}) : g_(g), limits_(limits) {
     whole_.assign(g.nodes.size(), value());
     first_.assign(g.nodes.size(), -1);
     original_.take_symbols(g);
@@ -106,9 +134,9 @@ class per_instance_program {
       const int n = g_.inputs[i];
       number.push_back(extent(b_.g.inputs.size()));
       if (split_inputs[i]) {
-        const element_form form(g_[n].dims);
+        const element_form form = form_of(g_[n].dims);
         sequence<value> parts;
-        for (extent k = 0; k < form.count; ++k) parts.push_back(b_.input(g_[n].type, {g_[n].dims[form.axis]}));
+        for (extent k = 0; k < form.count; ++k) parts.push_back(b_.input(g_[n].type, form.instances));
         keep(n, parts);
       } else add_whole(n);
     }
@@ -127,6 +155,7 @@ class per_instance_program {
  private:
   static constexpr std::size_t most_nodes = 2000;  // compilers take about 5 ms for each
   const graph& g_;
+  const element_limits limits_;
   builder original_;      // of the nodes of g_, for rules that look at whole arrays
   builder b_;
   sequence<value> whole_;  // per node: its array, if there is one
@@ -149,12 +178,12 @@ class per_instance_program {
     return r;
   }
 
-  static constexpr shape axes(const element_form& f) { return f.axis < 0 ? shape{} : shape{f.axis}; }
+  constexpr element_form form_of(const shape& dims) const { return element_form(dims, limits_); }
 
   /// The elements of node n.
   constexpr element_array elements(int n) {
-    element_array a{g_[n].dims, element_form(g_[n].dims), nullptr};
-    if (first_[std::size_t(n)] < 0) keep(n, picked(whole_[std::size_t(n)], axes(a.form)));
+    element_array a{g_[n].dims, form_of(g_[n].dims), nullptr};
+    if (first_[std::size_t(n)] < 0) keep(n, picked(whole_[std::size_t(n)], a.form.axes));
     a.parts = parts_.data() + first_[std::size_t(n)];
     return a;
   }
@@ -169,7 +198,7 @@ class per_instance_program {
     if (x) return x;
     const sequence<value> parts = vectors(n);
     if (parts.empty()) return x = constant(b_, g_[n].type, g_[n].dims, 0);
-    return x = assembled(b_, parts, g_[n].dims, axes(element_form(g_[n].dims)));
+    return x = assembled(b_, parts, g_[n].dims, form_of(g_[n].dims).axes);
   }
   /// The elements of node n, each as an array of its own.
   constexpr sequence<value> vectors(int n) {
@@ -177,7 +206,7 @@ class per_instance_program {
     sequence<value> parts;
     for (extent i = 0; i < a.form.count; ++i) {
       const value part = a.parts[i] ? a.parts[i] : zero(g_[n].type);
-      parts.push_back(a.form.axis >= 0 ? as_vector(part, a.dims[a.form.axis]) : part);
+      parts.push_back(as_instances(part, a.form.instances));
     }
     return parts;
   }
@@ -185,7 +214,9 @@ class per_instance_program {
 
   constexpr void rewrite(int n) {
     const call c = call_at(g_, original_, n, operands_);
-    if (is_scatter(c.op->id) || !element_form(c.dims).fits) return copy(c, n);
+    if (is_scatter(c.op->id) && !adds_at_known_places(c)) return copy(c, n);
+    if (is_scatter(c.op->id)) return add_at_known_places(c, n);
+    if (!form_of(c.dims).fits) return copy(c, n);
     switch (c.op->kind) {
       case role::pointwise: return pointwise(c, n);
       case role::view: return view(c, n);
@@ -208,14 +239,14 @@ class per_instance_program {
     sequence<element_array> operands;
     for (int k = 0; k < c.count; ++k) static_cast<void>(elements(c[k].id));
     for (int k = 0; k < c.count; ++k) operands.push_back(elements(c[k].id));
-    element_call e{c, b_, operands.data(), element_form(c.dims), {}, true};
+    element_call e{c, b_, operands.data(), form_of(c.dims), {}, true};
     c.op->elements(e);
     fits_ = e.fits;
     if (fits_) keep(n, e.parts);
   }
 
   constexpr void pointwise(const call& c, int n) {
-    const element_form form(c.dims);
+    const element_form form = form_of(c.dims);
     for (int k = 0; k < c.count; ++k) static_cast<void>(elements(c[k].id));
     sequence<value> parts;
     for (extent i = 0; i < form.count; ++i) {
@@ -227,8 +258,12 @@ class per_instance_program {
   }
   constexpr const value* elements_of(int n) const { return parts_.data() + first_[std::size_t(n)]; }
 
-  /// A pointwise operation on elements, of which some may be structural zeros.
+  /// A pointwise operation on elements, of which some may be structural zeros. A zero that a mask known now leaves is one.
   constexpr value apply(const call& c, value (&operands)[4]) {
+    if (c.op->id == primitive_of<select_p>.id && operands[0] && is_constant(operands[0])) {
+      const value chosen = operands[is_constant(operands[0], 0) ? 2 : 1];
+      return chosen && is_constant(chosen, 0) ? value{} : chosen;
+    }
     bool zeros = false, all_zeros = true;
     value tangents[4];
     for (int k = 0; k < c.count; ++k) {
@@ -251,45 +286,53 @@ class per_instance_program {
   }
 
   constexpr void view(const call& c, int n) {
-    constexpr extent instance = extent(1) << 40;  // stands for the stride of the instances
     const element_array x = elements(c[0].id);
-    const element_form form(c.dims);
-    shape strides = x.form.strides;
-    if (x.form.axis >= 0) strides[x.form.axis] = instance;
+    const element_form form = form_of(c.dims);
+    const int m = x.form.axes.rank;
+    const auto marker = [](int place) { return extent(1) << (40 + place); };  // stands for the stride of an axis of the instances
+    shape strides = x.form.strides, places = filled(m, -1);
+    for (int j = 0; j < m; ++j) strides[int(x.form.axes[j])] = marker(j);
     buffer_access a = c.op->view(c, {0, strides});
-    fits_ = !is_symbol(a.offset) && a.offset < instance / 2 && a.offset > -instance / 2;
+    const auto among_elements = [&](extent e) { return !is_symbol(e) && e < marker(0) / 2 && e > -marker(0) / 2; };
+    fits_ = among_elements(a.offset);
     for (int i = 0; i < c.dims.rank; ++i) {
-      const extent s = a.strides[i];
-      const bool along = !is_symbol(s) && s == instance;
-      if (along) a.strides[i] = 0, fits_ = fits_ && i == form.axis && same_extent(c.dims[i], x.dims[x.form.axis]);
-      else fits_ = fits_ && !is_symbol(s) && s < instance / 2 && s > -instance / 2;
-      if (i == form.axis && !along && s != 0) fits_ = false;
+      const int to = form.place(i);
+      int from = -1;
+      for (int j = 0; j < m; ++j)
+        if (a.strides[i] == marker(j)) from = j;
+      if (from >= 0) {
+        fits_ = fits_ && to >= 0 && same_extent(c.dims[i], x.form.instances[from]);
+        places[from] = to, a.strides[i] = 0;
+      } else fits_ = fits_ && (to < 0 ? among_elements(a.strides[i]) : a.strides[i] == 0);
     }
+    fits_ = fits_ && !places.contains(-1);
     if (!fits_) return;
     sequence<value> parts;
-    element_call::each(c.dims, form.axis, {a.strides}, [&](const extent* at) { parts.push_back(x.parts[a.offset + at[0]]); });
+    element_call::each(c.dims, form.axes, {a.strides}, [&](const extent* at) {
+      const value part = x.parts[a.offset + at[0]];
+      parts.push_back(part ? placed(part, places, form.instances) : part);
+    });
     keep(n, parts);
   }
   constexpr bool same_extent(extent a, extent b) const { return original_.symbols.resolve(a) == original_.symbols.resolve(b); }
 
   constexpr void reduce(const call& c, int n) {
     const element_array x = elements(c[0].id);
-    shape kept, kept_strides, reduced, reduced_strides;
+    shape kept, kept_strides, reduced, reduced_strides, over;  // over: among the axes of the instances
     const bool linear = c.op->has.linear;
-    bool over_instances = false;
     for (int i = 0; i < x.dims.rank; ++i) {
       const bool is_reduced = c.list(0, c.attribute_count).contains(i);
-      if (is_reduced && i == x.form.axis) over_instances = true;
+      if (is_reduced && x.form.place(i) >= 0) over.push_back(x.form.place(i));
       else if (is_reduced) reduced.push_back(x.dims[i]), reduced_strides.push_back(x.form.strides[i]);
       else kept.push_back(x.dims[i]), kept_strides.push_back(x.form.strides[i]);
     }
     for (extent e : reduced) fits_ = fits_ && e > 0;
     if (!fits_) return;
     sequence<value> parts;
-    element_call::each(kept, element_form(c.dims).axis, {kept_strides}, [&](const extent* at) {
+    element_call::each(kept, form_of(c.dims).axes, {kept_strides}, [&](const extent* at) {
       value sum;
       bool first = true;
-      element_call::each(reduced, -1, {reduced_strides}, [&](const extent* k) {
+      element_call::each(reduced, shape{}, {reduced_strides}, [&](const extent* k) {
         value part = x.parts[at[0] + k[0]];
         if (!part && linear) return;
         if (!part) part = zero(c.type);
@@ -297,11 +340,10 @@ class per_instance_program {
         else match_ranks(sum, part), sum = c.op->combine(sum, part);
         first = false;
       });
-      if (over_instances && sum) {
-        value vector = as_vector(sum, x.dims[x.form.axis]);
-        const extent axis = 0;
+      if (over.rank > 0 && sum) {
+        value instances = as_instances(sum, x.form.instances);
         call d = c;
-        d.b = &b_, d.operands = &vector, d.result = {}, d.dims = {}, d.attributes = &axis, d.attribute_count = 1;
+        d.b = &b_, d.operands = &instances, d.result = {}, d.dims = form_of(c.dims).instances, d.attributes = over.dims, d.attribute_count = over.rank;
         sum = b_.emit_inferred(d);
       }
       parts.push_back(sum);
@@ -309,38 +351,101 @@ class per_instance_program {
     keep(n, parts);
   }
 
-  /// Each element is a gather from the part of the table that its place among the elements says.
+  /// The index of an element in a table along an axis, or -1 if it is known only at run time or goes along the instances.
+  constexpr extent known_place(const call& c, const axis_address& axis, const element_form& form, const shape& at, extent part, int first_index) {
+    if (axis.dimension >= 0 && form.place(axis.dimension) >= 0) return -1;
+    const extent fixed = axis.dimension >= 0 ? at[axis.dimension] : 0;
+    if (axis.index < 0) return fixed;
+    const value index = elements_of(c[axis.index + first_index].id)[part];
+    if (!index) return fixed;
+    return is_constant(index) ? fixed + extent(constant_value(index)) : -1;
+  }
+
+  /// Each element is a gather from the part of the table that its place among the elements says; or an element of the table.
   constexpr void gather_elements(const call& c, int n) {
-    const element_form form(c.dims);
+    const element_form form = form_of(c.dims), of_table = form_of(c[0].dims());
     const addressing a = gather_p::addresses(c);
-    const value table = whole(c[0].id);
     for (int k = 1; k < c.count; ++k) static_cast<void>(elements(c[k].id));
     sequence<value> parts;
     extent part = 0;
-    each_element(c.dims, axes(form), [&](const shape& at) {
-      shape where;
+    each_element(c.dims, form.axes, [&](const shape& at) {
+      shape where, places;
       addressing of_part;
       sequence<value> indices;
+      bool known = of_table.fits;
+      extent offset = 0;
       for (int i = 0; i < a.rank; ++i) {
         const axis_address axis = a.axes[i];
-        const bool along = axis.dimension >= 0 && axis.dimension == form.axis;
-        const extent fixed = axis.dimension >= 0 && !along ? at[axis.dimension] : 0;
-        where.push_back(axis.index >= 0 || along ? -1 : fixed);
+        where.push_back(known_place(c, axis, form, at, part, 1));
+        const int place = axis.dimension >= 0 ? form.place(axis.dimension) : -1;
+        if (of_table.place(i) >= 0) places.push_back(place), known = known && place >= 0 && axis.index < 0;
+        else offset += where[i] * of_table.strides[i], known = known && where[i] >= 0;
         if (where[i] >= 0) continue;
-        axis_address address{along ? 0 : -1, -1};
+        axis_address address{place, -1};
         if (axis.index >= 0) {
           value index = elements_of(c[axis.index + 1].id)[part];
           if (!index) index = zero(c[axis.index + 1].type());
+          const extent fixed = axis.dimension >= 0 && place < 0 ? at[axis.dimension] : 0;
           if (fixed > 0) index = index + full_like(index, double(fixed));
           address.index = int(indices.size());
-          indices.push_back(form.axis >= 0 ? as_vector(index, c.dims[form.axis]) : index);
+          indices.push_back(as_instances(index, form.instances));
         }
         of_part.push(address);
       }
-      const value column = where == filled(where.rank, -1) ? table : emit<pick_p>({table}, where);
-      const shape dims = form.axis >= 0 ? shape{c.dims[form.axis]} : shape{};
-      parts.push_back(indices.empty() && of_part.rank == dims.rank ? column : gather(column, indices, dims, of_part));
       ++part;
+      if (known) {
+        const value x = elements(c[0].id).parts[offset];
+        parts.push_back(x ? placed(x, places, form.instances) : x);
+        return;
+      }
+      const value table = whole(c[0].id), column = where == filled(where.rank, -1) ? table : emit<pick_p>({table}, where);
+      bool in_order = indices.empty() && of_part.rank == form.axes.rank;
+      for (int i = 0; i < of_part.rank; ++i) in_order = in_order && of_part.axes[i].dimension == i;
+      parts.push_back(in_order ? column : gather(column, indices, form.instances, of_part));
+    });
+    keep(n, parts);
+  }
+
+  /// Whether a scatter adds each element of the updates to an element of the operand that is known now, instance by instance.
+  constexpr bool adds_at_known_places(const call& c) {
+    const element_form form = form_of(c.dims), of_updates = form_of(c[1].dims());
+    if (c.op->id != primitive_of<scatter_add_p>.id || !form.fits || !of_updates.fits || form.axes.rank != of_updates.axes.rank) return false;
+    const addressing a = scatter_add_p::addresses(c);
+    for (int i = 0; i < a.rank; ++i) {
+      const int place = a.axes[i].dimension >= 0 ? of_updates.place(a.axes[i].dimension) : -1;
+      if (form.place(i) != place || (place >= 0 && a.axes[i].index >= 0)) return false;
+    }
+    for (int k = 2; k < c.count; ++k) {
+      const element_array index = elements(c[k].id);
+      for (extent i = 0; i < index.form.count; ++i)
+        if (index.parts[i] && !is_constant(index.parts[i])) return false;
+    }
+    return true;
+  }
+  constexpr void add_at_known_places(const call& c, int n) {
+    const element_form form = form_of(c.dims), of_updates = form_of(c[1].dims());
+    const addressing a = scatter_add_p::addresses(c);
+    sequence<value> parts;
+    for (extent i = 0; i < form.count; ++i) parts.push_back(elements(c[0].id).parts[i]);
+    static_cast<void>(elements(c[1].id));
+    extent part = 0;
+    each_element(c[1].dims(), of_updates.axes, [&](const shape& at) {
+      extent to = 0;
+      bool inside = true;
+      for (int i = 0; i < a.rank; ++i) {
+        if (form.place(i) >= 0) continue;
+        const extent place = known_place(c, a.axes[i], of_updates, at, part, 2);
+        inside = inside && place >= 0 && place < c.dims[i];
+        to += place * form.strides[i];
+      }
+      const value update = elements_of(c[1].id)[part++];
+      if (!inside || !update) return;
+      value& sum = parts[std::size_t(to)];
+      if (!sum || is_constant(sum, 0)) sum = update;
+      else {
+        value added = update;
+        match_ranks(sum, added), sum = sum + added;
+      }
     });
     keep(n, parts);
   }
@@ -349,12 +454,14 @@ class per_instance_program {
 /// Whether an array inside a loop is one of instances that have several elements.
 constexpr bool splits(const node& x) {
   const element_form f(x.dims);
-  return f.fits && f.axis >= 0 && f.count > 1;
+  return f.fits && f.axes.rank > 0 && f.count > 1;
 }
 /// The axes that the elements of an array of instances keep; if it is stacked, of a stack of them.
 constexpr shape instance_axes(const shape& dims, bool stacked = false) {
-  const int axis = element_form(stacked ? erase(dims, 0) : dims).axis;
-  return stacked ? shape{0, axis + 1} : shape{axis};
+  shape axes = element_form(stacked ? erase(dims, 0) : dims).axes;
+  if (!stacked) return axes;
+  for (int j = 0; j < axes.rank; ++j) ++axes[j];
+  return insert(axes, 0, 0);
 }
 /// Values of which those that `split` names, from `first` on, are taken apart.
 constexpr sequence<value> taken_apart(const sequence<value>& values, const flag_list& split, std::size_t first, bool stacked = false) {
@@ -380,7 +487,7 @@ constexpr sequence<value> put_together(builder& b, const graph& body, const sequ
     const element_form form(dims);
     const sequence<value> list = part(results, at, std::size_t(form.count));
     at += list.size();
-    dims[form.axis] = list[0].dims()[int(stacked)];  // the body's symbols mean nothing here
+    for (int j = 0; j < form.axes.rank; ++j) dims[int(form.axes[j])] = list[0].dims()[j + int(stacked)];  // the body's symbols mean nothing here
     if (stacked) dims = insert(dims, 0, length);
     r.push_back(assembled(b, list, dims, instance_axes(dims, stacked)));
   }
@@ -408,7 +515,7 @@ constexpr sequence<value> split_loop(builder& b, const scan_call& s) {
 }
 /// The same of a while loop.
 constexpr sequence<value> split_loop(builder& b, const while_call& w) {
-  if (!is_per_instance(w.body) || !has_elements(w.condition)) return {};
+  if (!is_per_instance(w.body) || !has_elements(w.condition, {})) return {};
   flag_list inputs, tested, none{false};
   bool any = false;
   while_call t = w;
@@ -456,11 +563,11 @@ constexpr bool may_split_loops(const graph& g) {
 template <class Make> struct make_per_instance {
   constexpr graph operator()() const {
     const graph g = Make{}();
-    return per_instance_program(g).run();
+    return per_instance_program(g, instances_of(g)).run();
   }
 };
 template <class Make> inline constexpr auto per_instance_graph = freeze<make_per_instance<Make>{}>();
-template <class Make> inline constexpr bool is_per_instance_graph = is_per_instance(Make{}());
+template <class Make> inline constexpr bool is_per_instance_graph = instances_of(Make{}()).few > 0;
 template <class Make> struct make_split {
   constexpr graph operator()() const {
     const graph g = Make{}();

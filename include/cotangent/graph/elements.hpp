@@ -23,33 +23,46 @@ template <class Visit> constexpr void each_element(const shape& dims, const shap
     if (i < 0) return;
   }
 }
-/// The instances of an array: an axis that is long or of run-time extent beside axes of a few elements in all.
+/// Which axes are of instances: those of run-time extent, and those of at least `many` indices or, if there are `extents`, of
+/// one of them. The others, of `few` elements in all at most, are those of one instance.
+struct element_limits {
+  extent many = 64, few = 256;
+  shape extents;
+
+  constexpr bool is_instances(extent e) const { return is_symbol(e) || (extents.rank > 0 ? extents.contains(e) : e >= many); }
+};
+
+/// An array as instances of a few elements.
 struct element_form {
-  static constexpr extent few = 256, many = 64;  // elements of an instance at most; instances at least
   bool fits = true;
-  int axis = -1;  // of the instances, or -1: the array is one instance
-  extent count = 1;
-  shape strides;  // of the elements, per axis; 0 along the instances
+  shape axes;        // of the instances; none: the array is one instance
+  shape instances;   // their extents
+  shape strides;     // of the elements, per axis; 0 along the instances
+  extent count = 1;  // of the elements
 
   constexpr element_form() = default;
-  constexpr explicit element_form(const shape& dims) {
+  constexpr explicit element_form(const shape& dims, const element_limits& limits = {}) {
     for (int i = 0; i < dims.rank; ++i) {
-      if (!is_symbol(dims[i]) && dims[i] < many) continue;
-      if (axis >= 0) fits = false;
-      axis = i;
+      strides.push_back(0);
+      if (limits.is_instances(dims[i])) axes.push_back(i), instances.push_back(dims[i]);
     }
-    for (int i = 0; i < dims.rank; ++i) strides.push_back(0);
     for (int i = dims.rank; fits && i-- > 0;) {
-      if (i == axis) continue;
+      if (axes.contains(i)) continue;
       strides[i] = count;
       count *= dims[i];
-      fits = count <= few;
+      fits = count <= limits.few;
     }
+  }
+  /// The place of an axis among those of the instances, or -1.
+  constexpr int place(extent axis) const {
+    for (int j = 0; j < axes.rank; ++j)
+      if (axes[j] == axis) return j;
+    return -1;
   }
 };
 
-/// An array as its elements in row-major order, each a scalar or a vector of the instances. The null value is a
-/// structural zero, as of a unit vector.
+/// An array as its elements in row-major order, each a scalar or an array of the instances. The null value is a structural
+/// zero, as of a unit vector.
 struct element_array {
   shape dims;
   element_form form;
@@ -66,17 +79,20 @@ struct element_call {
   sequence<value> parts;
   bool fits = true;
 
-  /// Calls visit(offsets) for each element of extents `dims` in row-major order, without the axis `skipped`;
+  /// Calls visit(offsets) for each element of extents `dims` in row-major order, without the axes `skipped`;
   /// offsets[k] = sum of index * strides[k].
-  template <std::size_t N, class Visit> static constexpr void each(const shape& dims, int skipped, const shape (&strides)[N], const Visit& visit) {
+  template <std::size_t N, class Visit> static constexpr void each(const shape& dims, const shape& skipped, const shape (&strides)[N], const Visit& visit) {
     extent index[max_rank] = {}, offsets[N] = {};
-    for (int i = 0; i < dims.rank; ++i)
-      if (i != skipped && dims[i] == 0) return;
+    bool skips[max_rank] = {};
+    for (int i = 0; i < dims.rank; ++i) {
+      skips[i] = skipped.contains(i);
+      if (!skips[i] && dims[i] == 0) return;
+    }
     for (;;) {
       visit(offsets);
       int i = dims.rank - 1;
       for (; i >= 0; --i) {
-        if (i == skipped) continue;
+        if (skips[i]) continue;
         for (std::size_t k = 0; k < N; ++k) offsets[k] += strides[k][i];
         if (++index[i] < dims[i]) break;
         for (std::size_t k = 0; k < N; ++k) offsets[k] -= strides[k][i] * dims[i];
@@ -85,8 +101,6 @@ struct element_call {
       if (i < 0) return;
     }
   }
-
-  constexpr extent instances() const { return form.axis < 0 ? 1 : c.dims[form.axis]; }
 };
 
 }  // namespace cotangent

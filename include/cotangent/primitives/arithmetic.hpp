@@ -32,22 +32,6 @@ constexpr value operator*(value a, double x) { return mul(a, full_like(a, x)); }
 constexpr value operator/(double x, value a) { return div(full_like(a, x), a); }
 constexpr value operator/(value a, double x) { return div(a, full_like(a, x)); }
 
-/// Whether an operand is a constant: most rules of simplification need one.
-constexpr bool has_constant(const call& c) {
-  const node* nodes = c.b->g.nodes.items;
-  for (int k = 0; k < c.count; ++k)
-    if (nodes[c.operands[k].id].op_id == primitive_of<constant_p>.id) return true;
-  return false;
-}
-
-/// f applied to constant operands, or null if one is not constant or the dtype has no exact double.
-template <class F> constexpr value fold(const call& c, F f) {
-  if (!is_constant(c.operands[0]) || (c.count > 1 && !is_constant(c.operands[1]))) return {};
-  if (c.type != dtype::float32 && c.type != dtype::float64 && c.type != dtype::int32) return {};
-  const double x = constant_value(c[0]), y = c.count > 1 ? constant_value(c[1]) : 0;
-  return constant(*c.b, c.type, c.dims, f(x, y));
-}
-
 struct neg_p : differentiable<neg_p> {
   static constexpr std::string_view name = "neg";
   static constexpr value derivative(const call&, int, value g) { return -g; }

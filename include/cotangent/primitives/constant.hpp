@@ -73,6 +73,23 @@ constexpr bool is_constant(value v, double x) {
 }
 constexpr double constant_value(value v) { return constant_value(v.type(), v.get().bits); }
 
+/// Whether an operand is a constant: most rules of simplification need one.
+constexpr bool has_constant(const call& c) {
+  const node* nodes = c.b->g.nodes.items;
+  for (int k = 0; k < c.count; ++k)
+    if (nodes[c.operands[k].id].op_id == primitive_of<constant_p>.id) return true;
+  return false;
+}
+
+/// f applied to constant operands, or null if one is not constant or its dtype has no exact double.
+template <class F> constexpr value fold(const call& c, F f) {
+  if (!is_constant(c.operands[0]) || (c.count > 1 && !is_constant(c.operands[1]))) return {};
+  const dtype type = c[0].type();
+  if (type != dtype::float32 && type != dtype::float64 && type != dtype::int32 && type != dtype::boolean) return {};
+  const double x = constant_value(c[0]), y = c.count > 1 ? constant_value(c[1]) : 0;
+  return constant(*c.b, c.type, c.dims, f(x, y));
+}
+
 constexpr value iota(builder& b, dtype type, const shape& dims, int axis) {
   extent list[max_rank + 1];
   for (int i = 0; i < dims.rank; ++i) list[i] = dims[i];
@@ -86,8 +103,9 @@ constexpr void iota_p::elements(element_call& e) {
   const int axis = int(e.c.attribute(e.c.attribute_count - 1));
   shape along;
   for (int i = 0; i < e.c.dims.rank; ++i) along.push_back(i == axis);
-  element_call::each(e.c.dims, e.form.axis, {along}, [&](const extent* at) {
-    e.parts.push_back(axis == e.form.axis ? iota(e.b, e.c.type, {e.instances()}, 0) : constant(e.b, e.c.type, {}, double(at[0])));
+  const int place = e.form.place(axis);
+  element_call::each(e.c.dims, e.form.axes, {along}, [&](const extent* at) {
+    e.parts.push_back(place >= 0 ? iota(e.b, e.c.type, e.form.instances, place) : constant(e.b, e.c.type, {}, double(at[0])));
   });
 }
 
@@ -101,10 +119,8 @@ constexpr value standard_basis(builder& b, dtype type, const shape& dims) {
   return b.emit(c);
 }
 constexpr void basis_p::elements(element_call& e) {
-  if (e.form.axis >= 0) {
-    e.fits = false;
-    return;
-  }
+  e.fits = e.form.axes.rank == 0;
+  if (!e.fits) return;
   const extent n = e.c.dims[0];
   for (extent i = 0; i < n; ++i)
     for (extent j = 0; j < n; ++j) e.parts.push_back(i == j ? constant(e.b, e.c.type, {}, 1) : value());

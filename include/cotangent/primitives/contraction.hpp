@@ -49,23 +49,35 @@ struct dot_general_p {
     for (int i = 0; i < d.lhs_batch.rank; ++i) left.push_back(l.form.strides[int(d.lhs_batch[i])]), right.push_back(r.form.strides[int(d.rhs_batch[i])]);
     for (extent i : d.lhs_free(l.dims.rank)) left.push_back(l.form.strides[int(i)]), right.push_back(0);
     for (extent i : d.rhs_free(r.dims.rank)) left.push_back(0), right.push_back(r.form.strides[int(i)]);
-    int over = -1;  // the contracted axis of instances
+    // A product of instances has the axes of the result's and those that are summed.
+    shape over, left_places = filled(l.form.axes.rank, -1), right_places = filled(r.form.axes.rank, -1), space = e.form.instances, summed;
+    const auto put = [&](const element_form& form, shape& places, extent axis, int place) {
+      if (const int j = form.place(axis); j >= 0) places[j] = place;
+    };
     for (int i = 0; i < d.lhs_contracted.rank; ++i) {
-      const int a = int(d.lhs_contracted[i]), b = int(d.rhs_contracted[i]);
-      if (a == l.form.axis || b == r.form.axis) over = i;
-      contracted.push_back(l.dims[a]), contracted_left.push_back(l.form.strides[a]), contracted_right.push_back(r.form.strides[b]);
+      const extent a = d.lhs_contracted[i], b = d.rhs_contracted[i];
+      contracted.push_back(l.dims[int(a)]), contracted_left.push_back(l.form.strides[int(a)]), contracted_right.push_back(r.form.strides[int(b)]);
+      if (l.form.place(a) < 0 && r.form.place(b) < 0) continue;
+      put(l.form, left_places, a, space.rank), put(r.form, right_places, b, space.rank);
+      over.push_back(i), summed.push_back(space.rank), space.push_back(l.dims[int(a)]);
     }
-    element_call::each(e.c.dims, e.form.axis, {left, right}, [&](const extent* at) {
+    int axis = 0;  // of the result
+    for (int i = 0; i < d.lhs_batch.rank; ++i, ++axis)
+      put(l.form, left_places, d.lhs_batch[i], e.form.place(axis)), put(r.form, right_places, d.rhs_batch[i], e.form.place(axis));
+    for (extent i : d.lhs_free(l.dims.rank)) put(l.form, left_places, i, e.form.place(axis++));
+    for (extent i : d.rhs_free(r.dims.rank)) put(r.form, right_places, i, e.form.place(axis++));
+    element_call::each(e.c.dims, e.form.axes, {left, right}, [&](const extent* at) {
       value sum;
       element_call::each(contracted, over, {contracted_left, contracted_right}, [&](const extent* k) {
         value a = l.parts[at[0] + k[0]], b = r.parts[at[1] + k[1]];
         if (!a || !b) return;
+        a = placed(a, left_places, space), b = placed(b, right_places, space);
         match_ranks(a, b);
         value product = mul(a, b);
         if (sum) match_ranks(sum, product), sum = sum + product;
         else sum = product;
       });
-      e.parts.push_back(over >= 0 && sum ? reduce_sum(as_vector(sum, contracted[over]), {0}) : sum);
+      e.parts.push_back(over.rank > 0 && sum ? reduce_sum(as_instances(sum, space), summed) : sum);
     });
   }
   static constexpr value jvp(const call& c, const value* t) {

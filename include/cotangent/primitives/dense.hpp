@@ -12,7 +12,7 @@ struct dense_p {
   static constexpr role kind = role::source;
   static constexpr void infer(call& c) { c.dims = c.list(1, int(c.attribute(0))); }
   static constexpr void elements(element_call& e) {
-    e.fits = e.form.axis < 0;
+    e.fits = e.form.axes.rank == 0;
     for (extent i = 0; e.fits && i < e.form.count; ++i)
       e.parts.push_back(constant_from_bits(e.b, e.c.type, {}, element_bits(e.c.attributes, e.c.dims.rank, i)));
   }

@@ -16,31 +16,40 @@ struct comparison : pointwise_constant {
 };
 struct eq_p : comparison {
   static constexpr std::string_view name = "eq";
+  static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a == b; }); }
   template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
 };
 struct ne_p : comparison {
   static constexpr std::string_view name = "ne";
+  static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a != b; }); }
   template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a != b; }
 };
 struct lt_p : comparison {
   static constexpr std::string_view name = "lt";
+  static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a < b; }); }
   template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a < b; }
 };
 struct le_p : comparison {
   static constexpr std::string_view name = "le";
+  static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a <= b; }); }
   template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a <= b; }
 };
 struct gt_p : comparison {
   static constexpr std::string_view name = "gt";
+  static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a > b; }); }
   template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a > b; }
 };
 struct ge_p : comparison {
   static constexpr std::string_view name = "ge";
+  static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a >= b; }); }
   template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a >= b; }
 };
 
 /// Logical on bool, bitwise on integers.
 struct bitwise : pointwise_constant {
+  template <class F> static constexpr value fold_integers(const call& c, F f) {
+    return fold(c, [f](double a, double b) { return double(f(std::int32_t(a), std::int32_t(b))); });
+  }
   static constexpr void infer(call& c) {
     pointwise::infer(c);
     if (is_floating(c.type) || is_complex(c.type))
@@ -49,14 +58,17 @@ struct bitwise : pointwise_constant {
 };
 struct and_p : bitwise {
   static constexpr std::string_view name = "and";
+  static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a & b; }); }
   template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a & b; }
 };
 struct or_p : bitwise {
   static constexpr std::string_view name = "or";
+  static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a | b; }); }
   template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a | b; }
 };
 struct xor_p : bitwise {
   static constexpr std::string_view name = "xor";
+  static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a ^ b; }); }
   template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a ^ b; }
 };
 struct not_p : bitwise {
@@ -72,6 +84,10 @@ struct shift_left_p : bitwise {
 };
 struct shift_right_p : bitwise {
   static constexpr std::string_view name = "shift_right";
+  static constexpr value simplify(const call& c) {
+    if (is_constant(c[1]) && (constant_value(c[1]) < 0 || constant_value(c[1]) > 31)) return {};
+    return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a >> b; });
+  }
   template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a >> b; }
 };
 
@@ -142,6 +158,11 @@ struct clamp_p : differentiable<clamp_p> {
     if (k == 0) return select(logical_and(gt(lo, x), lt(lo, hi)), g, zero);
     if (k == 1) return select(logical_and(gt(x, lo), lt(x, hi)), g, zero);
     return select(lt(hi, x), g, zero);
+  }
+  static constexpr value simplify(const call& c) {
+    if (!is_constant(c[0]) || !is_constant(c[1]) || !is_constant(c[2])) return {};
+    const double low = constant_value(c[0]), x = constant_value(c[1]), high = constant_value(c[2]);
+    return low <= x && x <= high ? c[1] : value{};
   }
   template <class V> static COTANGENT_INLINE V lane(V lo, V x, V hi) { return minimum(maximum(x, lo), hi); }
 };

@@ -18,12 +18,12 @@ constexpr value batched_operand(value v, bool batched, extent size) {
   return broadcast_in_dim(v, dims, axes);
 }
 
-/// An element as a vector of n instances.
-constexpr value as_vector(value x, extent n) { return x.rank() > 0 ? x : broadcast_in_dim(x, {n}, {}); }
-/// Makes vectors of both elements if one is.
+/// An element as an array of instances.
+constexpr value as_instances(value x, const shape& instances) { return x.rank() == instances.rank ? x : broadcast_in_dim(x, instances, {}); }
+/// Makes arrays of instances of both elements if one is.
 constexpr void match_ranks(value& a, value& b) {
-  if (a.rank() < b.rank()) a = as_vector(a, b.dims()[0]);
-  if (b.rank() < a.rank()) b = as_vector(b, a.dims()[0]);
+  if (a.rank() < b.rank()) a = as_instances(a, b.dims());
+  if (b.rank() < a.rank()) b = as_instances(b, a.dims());
 }
 
 /// Checks that the operands have one shape and gives it to the result.

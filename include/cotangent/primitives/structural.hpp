@@ -128,17 +128,18 @@ struct reshape_p : linear_in_all {
   }
   static constexpr value vjp(const call& c, int, value g) { return reshape(g, c[0].dims()); }
   static constexpr value batch(const call& c, const bool*, extent size) { return reshape(c[0], insert(c.dims, 0, size)); }
-  /// The same elements in the same order, if the instances stay an axis with as many elements before it.
+  /// The same elements in the same order, if the axes of the instances stay, with as many elements before each.
   static constexpr void elements(element_call& e) {
     const element_array& x = e.operands[0];
-    const auto before = [](const shape& dims, int axis) {
+    const auto before = [](const shape& dims, const element_form& form, int place) {
       extent n = 1;
-      for (int i = 0; i < axis; ++i) n *= dims[i];
+      for (int i = 0; i < int(form.axes[place]); ++i)
+        if (form.place(i) < 0) n *= dims[i];
       return n;
     };
-    e.fits = (x.form.axis < 0) == (e.form.axis < 0);
-    if (e.fits && e.form.axis >= 0)
-      e.fits = e.c.b->symbols.resolve(x.dims[x.form.axis]) == e.c.b->symbols.resolve(e.instances()) && before(x.dims, x.form.axis) == before(e.c.dims, e.form.axis);
+    e.fits = x.form.axes.rank == e.form.axes.rank;
+    for (int j = 0; e.fits && j < e.form.axes.rank; ++j)
+      e.fits = e.c.b->symbols.resolve(x.form.instances[j]) == e.c.b->symbols.resolve(e.form.instances[j]) && before(x.dims, x.form, j) == before(e.c.dims, e.form, j);
     for (extent i = 0; e.fits && i < e.form.count; ++i) e.parts.push_back(x.parts[i]);
   }
   static constexpr value simplify(const call& c) {
@@ -330,14 +331,14 @@ struct pad_p {
   static constexpr void elements(element_call& e) {
     const element_array& x = e.operands[0];
     const shape low = part(e.c, 0), high = part(e.c, 1), interior = part(e.c, 2);
-    const int axis = e.form.axis;
-    e.fits = axis == x.form.axis && (axis < 0 || (low[axis] == 0 && high[axis] == 0 && interior[axis] == 0));
+    e.fits = e.form.axes == x.form.axes;
+    for (extent i : e.form.axes) e.fits = e.fits && low[int(i)] == 0 && high[int(i)] == 0 && interior[int(i)] == 0;
     if (!e.fits) return;
-    each_element(e.c.dims, axis < 0 ? shape{} : shape{axis}, [&](const shape& at) {
+    each_element(e.c.dims, e.form.axes, [&](const shape& at) {
       extent from = 0;
       bool inside = true;
       for (int i = 0; i < e.c.dims.rank; ++i) {
-        if (i == axis) continue;
+        if (at[i] < 0) continue;
         const extent place = at[i] - low[i], step = interior[i] + 1;
         inside = inside && place >= 0 && place % step == 0 && place / step < x.dims[i];
         if (inside) from += place / step * x.form.strides[i];
@@ -403,15 +404,15 @@ struct concatenate_p {
   static constexpr value simplify(const call& c) { return c.count == 1 ? c[0] : value{}; }
   static constexpr void elements(element_call& e) {
     const int axis = int(e.c.attribute(0));
-    e.fits = axis != e.form.axis;
-    for (int k = 0; k < e.c.count; ++k) e.fits = e.fits && e.operands[k].form.axis == e.form.axis;
+    e.fits = e.form.place(axis) < 0;
+    for (int k = 0; k < e.c.count; ++k) e.fits = e.fits && e.operands[k].form.axes == e.form.axes;
     if (!e.fits) return;
     e.parts.assign(std::size_t(e.form.count), value());
     extent first = 0;
     for (int k = 0; k < e.c.count; ++k) {
       const element_array& x = e.operands[k];
       extent from = 0;
-      element_call::each(x.dims, e.form.axis, {e.form.strides}, [&](const extent* at) { e.parts[std::size_t(first * e.form.strides[axis] + at[0])] = x.parts[from++]; });
+      element_call::each(x.dims, e.form.axes, {e.form.strides}, [&](const extent* at) { e.parts[std::size_t(first * e.form.strides[axis] + at[0])] = x.parts[from++]; });
       first += x.dims[axis];
     }
   }
@@ -482,6 +483,16 @@ constexpr value broadcast_in_dim(value x, const shape& dims, const shape& axes) 
 }
 constexpr value reshape(value x, const shape& dims) { return emit<reshape_p>({x}, dims); }
 constexpr value transpose(value x, const shape& permutation) { return emit<transpose_p>({x}, permutation); }
+/// x as an array of `dims` whose axis places[j] is its axis j; a scalar stays one.
+constexpr value placed(value x, const shape& places, const shape& dims) {
+  if (x.rank() == 0) return x;
+  shape order, axes;  // the axes of x, in the order of their places
+  for (int i = 0; i < dims.rank; ++i)
+    for (int j = 0; j < places.rank; ++j)
+      if (places[j] == i) order.push_back(j), axes.push_back(i);
+  if (!(order == axes_from(0, order.rank))) x = transpose(x, order);
+  return axes.rank == dims.rank ? x : broadcast_in_dim(x, dims, axes);
+}
 constexpr value slice(value x, const shape& starts, const shape& sizes, const shape& strides) {
   return emit<slice_p>({x}, attribute_list{}.push(starts).push(sizes).push(strides));
 }

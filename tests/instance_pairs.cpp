@@ -1,0 +1,106 @@
+/// Per-instance programs with two axes of instances: functions of a small array each from two batches, for every pair.
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+
+/// F(a_i, b_j) for all pairs: [i, j, ...].
+template <class F> struct pairs {
+  template <class A, class B> constexpr auto operator()(const A& a, const B& b) const {
+    const auto row = [](auto x, auto all) { return ct::vmap(F{}, ct::in_axes<ct::none, 0>)(x, all); };
+    return ct::vmap(row, ct::in_axes<0, ct::none>)(a, b);
+  }
+};
+constexpr auto attraction = [](auto x, auto y) {
+  const auto d = x - y;
+  const auto squares = ct::sum(d * d) + 0.25;
+  return 1.0 / (squares * squares) - 1.0 / squares;
+};
+constexpr pairs<decltype(attraction)> potentials;
+constexpr auto energy = [](auto a, auto b) { return ct::sum(potentials(a, b)); };
+
+/// The log density of a mixture of K normal distributions with triangular precision factors given by their entries (log
+/// diagonals, then rows), at points [n, 3].
+constexpr auto mixture = [](auto weights, auto centers, auto entries, auto points) {
+  const auto factor = [](auto v) {
+    const auto j = ct::broadcast_to<3, 3>(ct::iota<std::int32_t, 3>(v)), i = ct::transpose(j);
+    const auto below = ct::take<0>(v, ct::where(i > j, 3 + ((i * (i - 1)) >> 1) + j, 0));
+    return ct::where(i == j, ct::exp(ct::take<0>(v, i)), ct::where(i > j, below, 0.0));
+  };
+  const auto one = [](auto x, auto w, auto m, auto l) {
+    const auto y = ct::dot(l, x - m);
+    return w - 0.5 * ct::sum(y * y);
+  };
+  const auto terms = ct::vmap([one](auto w, auto m, auto l, auto x) { return ct::vmap(one, ct::in_axes<0, ct::none, ct::none, ct::none>)(x, w, m, l); },
+                              ct::in_axes<0, 0, 0, ct::none>)(weights, centers, ct::vmap(factor)(entries), points);
+  return ct::sum(ct::logsumexp(terms, ct::axis<0>)) - ct::sum(ct::square(entries));
+};
+
+}  // namespace
+
+TEST_CASE("a function of every pair of small arrays is one kernel", "") {
+  const auto a = between<double, 70, 3>(-1, 1);
+  const auto b = between<double, 90, 3>(-1, 1, 1);
+  static_assert(ct::jit(potentials).cost(a, b).kernels == 1);
+  static_assert(ct::jit(ct::value_and_grad(energy)).cost(a, b).kernels == 2);
+  check_jit(potentials, 1e-13, a, b);
+  check_jit(ct::value_and_grad(energy, ct::wrt<0, 1>), 1e-12, a, b);
+  check_jit(ct::value_and_grad(energy, ct::wrt<0, 1>), 1e-4, between<float, 64, 3>(-1, 1), between<float, 101, 3>(-1, 1, 1));
+}
+
+TEST_CASE("pairs whose numbers are known at run time only") {
+  for (const ct::extent n : {0, 1, 7, 33})
+    for (const ct::extent m : {0, 1, 64}) {
+      const auto some = between<double, 64, 3>(-1, 1);
+      ct::array<double, ct::dyn, 3> a({n, 3}), b({m, 3});
+      for (ct::extent k = 0; k < 3 * n; ++k) a.data()[k] = some.data()[k];
+      for (ct::extent k = 0; k < 3 * m; ++k) b.data()[k] = 0.5 - some.data()[k];
+      static_assert(ct::jit(ct::grad(energy)).cost(a, b).kernels == 2);  // the second puts sums together
+      const auto [value, gradient] = ct::jit(ct::value_and_grad(energy))(a, b);
+      double sum = 0;
+      for (ct::extent i = 0; i < n; ++i) {
+        double force[3] = {};
+        for (ct::extent j = 0; j < m; ++j) {
+          double squares = 0.25;
+          for (int k = 0; k < 3; ++k) squares += (a(i, k) - b(j, k)) * (a(i, k) - b(j, k));
+          sum += 1 / (squares * squares) - 1 / squares;
+          for (int k = 0; k < 3; ++k) force[k] += 2 * (a(i, k) - b(j, k)) * (1 / (squares * squares) - 2 / (squares * squares * squares));
+        }
+        for (int k = 0; k < 3; ++k) CHECK(std::abs(gradient(i, k) - force[k]) <= 1e-11 * (1 + std::abs(force[k])));
+      }
+      CHECK(std::abs(double(value) - sum) <= 1e-11 * (1 + std::abs(sum)));
+    }
+}
+
+TEST_CASE("a mixture: short axes of instances, masks and tables that are known, sums over either axis") {
+  const auto gradient = ct::value_and_grad(mixture, ct::wrt<0, 1, 2>);
+  // Few components are elements of an instance, 20 are instances themselves.
+  const auto check = [&]<ct::extent K>(std::integral_constant<ct::extent, K>, std::size_t kernels) {
+    const auto weights = between<double, K>(-1, 1);
+    const auto centers = between<double, K, 3>(-1, 1, 1);
+    const auto entries = between<double, K, 6>(-0.5, 0.5, 2);
+    const auto points = between<double, 130, 3>(-1, 1, 3);
+    constexpr ct::program_cost cost = ct::jit(ct::value_and_grad(mixture, ct::wrt<0, 1, 2>)).cost(weights, centers, entries, points);
+    CHECK(std::size_t(cost.kernels) <= kernels);
+    check_jit(gradient, 1e-12, weights, centers, entries, points);
+  };
+  check(std::integral_constant<ct::extent, 3>{}, 3);
+  check(std::integral_constant<ct::extent, 20>{}, 12);
+}
+
+TEST_CASE("products and sums over pairs with transposes") {
+  // [a, 2], [b, 2]: matrices of pairs, summed over one batch, contracted over the other, transposed.
+  const auto f = [](auto a, auto b) {
+    const auto outer = pairs<decltype([](auto x, auto y) { return ct::outer(x, ct::tanh(y)); })>{}(a, b);         // [a, b, 2, 2]
+    const auto turned = ct::transpose<1, 0, 3, 2>(outer);           // [b, a, 2, 2]
+    const auto over_b = ct::tensordot<1>(ct::transpose<0, 2, 1>(ct::sum(outer, ct::axis<2>)), b);  // [a, 2, 2]
+    return std::tuple(ct::sum(turned, ct::axis<1>), ct::max(outer, ct::axis<0>), ct::sum(turned * 2.0 + 1.0, ct::axis<0, 3>), ct::sum(outer, ct::axis<0, 1>), over_b);
+  };
+  check_jit(f, 1e-13, between<double, 66, 2>(-1, 1), between<double, 75, 2>(-1, 1, 1));
+}
