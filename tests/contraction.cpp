@@ -87,3 +87,17 @@ TEST_CASE("cross and kron are those of loops, and their derivatives") {
   CHECK(ct::jit([](auto a, auto b) { return ct::kron(a, b); })(ct::array<int, 2, 2>{{1, 2}, {3, 4}}, ct::array<int, 2, 2>{{5, 6}, {7, 8}}) ==
         ct::array<int, 4, 4>{{5, 6, 10, 12}, {7, 8, 14, 16}, {15, 18, 20, 24}, {21, 24, 28, 32}});
 }
+
+TEST_CASE("the sum of a product along free axes is the product of sums") {
+  const auto sums = [](auto a, auto b) {  // [6, 3, 4], [6, 5, 4]
+    const auto p = ct::einsum<"bij,bkj->bik">(a, b);
+    return std::tuple(ct::sum(p, ct::axis<1>), ct::sum(p, ct::axis<2>), ct::sum(p, ct::axis<1, 2>), ct::sum(p), ct::sum(-ct::transpose<2, 0, 1>(p), ct::axis<0, 1>),
+                      ct::sum(-ct::transpose<2, 0, 1>(p), ct::axis<0>), ct::sum(p, ct::axis<0>));
+  };
+  const auto a = between<double, 6, 3, 4>(-1, 1);
+  const auto b = between<double, 6, 5, 4>(-1, 1, 1);
+  check_jit(sums, 1e-14, a, b);
+  // sum over i of W x_i costs one product with the sum of the x_i.
+  constexpr auto one = [](auto w, auto x) { return ct::sum(ct::matmul(x, ct::transpose(w)), ct::axis<0>); };
+  static_assert(ct::jit(one).cost(ct::array<double, 32, 32>(), ct::array<double, 1000, 32>()).flops < 40000);
+}

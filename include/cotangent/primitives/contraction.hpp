@@ -145,6 +145,55 @@ constexpr value dot_general(value lhs, value rhs, const dot_dimensions& d) {
                                              .push(d.rhs_contracted));
 }
 
+/// The sum along axes of a product, as a product of sums: the sum of a product along free axes of an operand is the product
+/// of that operand's sum. Null if x is no product, behind negations and transposes, or no axis is free.
+constexpr value sum_of_product(value x, const shape& axes) {
+  const node& n = x.get();
+  const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
+  if (n.op_id == primitive_of<neg_p>.id) {
+    const value sum = sum_of_product(operand(0), axes);
+    return sum ? -sum : sum;
+  }
+  if (n.op_id == primitive_of<transpose_p>.id) {
+    shape summed, kept, order;
+    for (int i = 0; i < x.rank(); ++i) (axes.contains(i) ? summed : kept).push_back(x.b->g.attribute(x.id, i));
+    const shape left = complement(summed, x.rank());
+    const value sum = sum_of_product(operand(0), complement(left, x.rank()));
+    if (!sum) return {};
+    for (extent axis : kept)
+      for (int i = 0; i < left.rank; ++i)
+        if (left[i] == axis) order.push_back(i);
+    return transpose(sum, order);
+  }
+  if (n.op_id != primitive_of<dot_general_p>.id) return {};
+  call c;
+  c.attributes = x.b->g.attributes.items + n.attributes, c.attribute_count = n.attribute_count;
+  dot_dimensions d = dot_general_p::dimensions(c);
+  const value lhs = operand(0), rhs = operand(1);
+  shape of_lhs, of_rhs, rest;  // the free axes that are summed; those of the result that still are
+  int axis = d.lhs_batch.rank;
+  for (extent i : d.lhs_free(lhs.rank()))
+    if (axes.contains(axis++)) of_lhs.push_back(i);
+  for (extent i : d.rhs_free(rhs.rank()))
+    if (axes.contains(axis++)) of_rhs.push_back(i);
+  if (of_lhs.rank + of_rhs.rank == 0) return {};
+  for (extent i : axes)
+    if (i < d.lhs_batch.rank) rest.push_back(i);
+  const auto without = [](const shape& places, const shape& summed) {
+    shape r;
+    for (extent p : places) {
+      extent before = 0;
+      for (extent s : summed) before += s < p;
+      r.push_back(p - before);
+    }
+    return r;
+  };
+  d.lhs_batch = without(d.lhs_batch, of_lhs), d.lhs_contracted = without(d.lhs_contracted, of_lhs);
+  d.rhs_batch = without(d.rhs_batch, of_rhs), d.rhs_contracted = without(d.rhs_contracted, of_rhs);
+  const value product = dot_general(of_lhs.rank > 0 ? reduce_sum(lhs, of_lhs) : lhs, of_rhs.rank > 0 ? reduce_sum(rhs, of_rhs) : rhs, d);
+  return rest.rank > 0 ? reduce_sum(product, rest) : product;
+}
+
 }  // namespace cotangent
 
 #endif

@@ -8,6 +8,7 @@ namespace cotangent {
 
 constexpr value reduce_max(value x, const shape& axes);
 constexpr value reduce_min(value x, const shape& axes);
+constexpr value sum_of_product(value x, const shape& axes);
 
 /// Attributes: the reduced axes, ascending.
 struct reduction {
@@ -43,7 +44,7 @@ struct reduce_sum_p : reduction {
       if (is_constant(c[0], 0) || !is_symbol(n))
         return constant(*c.b, c.type, c.dims, is_symbol(n) ? 0.0 : double(n) * constant_value(c[0]));
     }
-    return {};
+    return sum_of_product(c[0], axes(c));
   }
   template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a + b; }
