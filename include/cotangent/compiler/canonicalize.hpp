@@ -117,6 +117,22 @@ constexpr value sorted_dot(const call& c) {
   return as_gemm(e);
 }
 
+/// A product whose only use is `turned`, a transpose of the product `c` that swaps the free axes of its operands: the product
+/// of the operands swapped, in which nothing is transposed. Null if that is not what the transpose does.
+constexpr value swapped_dot(const call& c, const call& turned) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  const int batch = d.lhs_batch.rank, left = d.lhs_free(c[0].rank()).rank, right = d.rhs_free(c[1].rank()).rank;
+  for (int i = 0; i < turned.attribute_count; ++i)
+    if (turned.attribute(i) != (i < batch ? i : i < batch + right ? i + left : i - right)) return {};
+  attribute_list l;
+  l.push(batch).push(d.lhs_contracted.rank).push(d.rhs_batch).push(d.lhs_batch).push(d.rhs_contracted).push(d.lhs_contracted);
+  const value operands[] = {c[1], c[0]};
+  call e = c;
+  e.operands = operands, e.dims = turned.dims;
+  e.attributes = l.data, e.attribute_count = l.count;
+  return sorted_dot(e);
+}
+
 /// A pad that cuts off becomes a slice and a pad that does not.
 constexpr value without_negative_pad(const call& c) {
   const shape low = pad_p::part(c, 0), high = pad_p::part(c, 1), interior = pad_p::part(c, 2);
@@ -186,7 +202,14 @@ constexpr graph canonicalize(const graph& g) {
     value& v = r.map.items[n];
     const std::uint64_t op = c.op->id;
     if (op == primitive_of<dot_general_p>.id) v = sorted_dot(c);
-    else if (op == primitive_of<pad_p>.id) v = without_negative_pad(c);
+    else if (op == primitive_of<transpose_p>.id) {
+      const int x = g.operand(n, 0);
+      if (g[x].op_id == primitive_of<dot_general_p>.id && uses.items[x] == 1) {
+        const call turned = c;
+        v = swapped_dot(r.at(x), turned);
+        if (!v.b) v = b.emit_inferred(r.at(n));
+      }
+    } else if (op == primitive_of<pad_p>.id) v = without_negative_pad(c);
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
     else if (op == primitive_of<add_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);

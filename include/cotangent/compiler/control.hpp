@@ -136,23 +136,14 @@ template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
   constexpr const auto& plan = Body::plan;
   if (Carries == 0 || plan.steps.size() != 1 || plan.steps[0].node >= 0 || plan.steps[0].space.rank == 0) return false;
   const step& x = plan.steps[0];
-  const extent rows = x.space[0];
-  const extent rows_of_graph = is_symbol(rows) ? plan.slots[std::size_t(x.slots + rows - symbol_base)] : rows;
+  const extent rows = is_symbol(x.space[0]) ? plan.slots[std::size_t(x.slots + x.space[0] - symbol_base)] : x.space[0];
   for (int i = 0; i < x.statement_count; ++i) {
     const statement& s = plan.statements[std::size_t(x.statements + i)];
     if (s.what == statement::reduce) return false;
     if (s.what != statement::load && s.what != statement::store) continue;
     const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
     const bool carried = (b.where == buffer::input && b.number >= First && b.number < First + Carries) || (b.where == buffer::output && b.number < Carries);
-    if (!carried) continue;
-    if (s.indexed_strides.rank > 0 || b.dims.rank == 0 || b.dims[0] != rows_of_graph) return false;
-    extent row = 1, last = s.where.offset;
-    for (int d = 1; d < b.dims.rank; ++d) row *= is_symbol(b.dims[d]) ? 0 : b.dims[d];
-    for (int d = 1; d < x.space.rank; ++d) {
-      if (is_symbol(s.where.strides[d]) || s.where.strides[d] < 0 || is_symbol(x.space[d])) return false;
-      last += (x.space[d] - 1) * s.where.strides[d];
-    }
-    if (is_symbol(s.where.offset) || s.where.offset < 0 || last >= row || s.where.strides[0] != row) return false;
+    if (carried && (b.dims.rank == 0 || b.dims[0] != rows || !stays_in_row(x, s, b, rows))) return false;
   }
   return true;
 }

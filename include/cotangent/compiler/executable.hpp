@@ -196,7 +196,8 @@ template <class Make, class Donated> struct executable {
     return stride;
   }
 
-  template <int Step> static COTANGENT_INLINE void run_gemm(const state& s) {
+  /// Of a batch of products, those in [first, last); a negative `last` stands for all.
+  template <int Step> static COTANGENT_INLINE void run_gemm(const state& s, extent first = 0, extent last = -1) {
     constexpr step x = plan.steps[Step];
     constexpr int n = x.node, lhs = operand_node<n, 0>(), rhs = operand_node<n, 1>();
     using T = type_of<graph.nodes[n].type>;
@@ -214,8 +215,10 @@ template <class Make, class Donated> struct executable {
                       stride_of(right, where[5])>(a, b, c);
     } else {
       const shape l = s.value(left), r = s.value(right), p = s.value(product);
-      const cpu::matrix_operand<T> ma{a, stride_of(l, where[1]), stride_of(l, where[2]), stride_of(l, where[0])};
-      const cpu::matrix_operand<T> mb{b, stride_of(r, where[4]), stride_of(r, where[5]), stride_of(r, where[3])};
+      cpu::matrix_operand<T> ma{a, stride_of(l, where[1]), stride_of(l, where[2]), stride_of(l, where[0])};
+      cpu::matrix_operand<T> mb{b, stride_of(r, where[4]), stride_of(r, where[5]), stride_of(r, where[3])};
+      ma.data = ma.at(first, 0, 0), mb.data = mb.at(first, 0, 0), c += first * p[1] * p[2];
+      const extent batch = last < 0 ? p[0] : last - first;
       constexpr cpu::gemm_form form{where[2] == left.rank - 1 ? cpu::gemm_form::rows : cpu::gemm_form::columns,
                                     where[5] == right.rank - 1 ? cpu::gemm_form::rows : cpu::gemm_form::columns,
                                     is_static && product[1] > 1 && product[2] > 1 && contracted > 1};
@@ -225,13 +228,13 @@ template <class Make, class Donated> struct executable {
           void* rows_buffers[next.buffer_count > 0 ? next.buffer_count : 1];
           extent rows_extents[next.slot_count > 0 ? next.slot_count : 1];
           local_arguments<Step + 1>(s, rows_buffers, rows_extents);
-          cpu::gemm<T, form>(p[0], p[1], p[2], s.value(contracted), ma, mb, c, [&](extent, extent first, extent last) {
+          cpu::gemm<T, form>(batch, p[1], p[2], s.value(contracted), ma, mb, c, [&](extent, extent first, extent last) {
             cpu::run_rows<typename lowered::template kernel_of<Step + 1>>(rows_buffers, rows_extents, first, last);
           });
           return;
         }
       }
-      cpu::gemm<T, form>(p[0], p[1], p[2], s.value(contracted), ma, mb, c);
+      cpu::gemm<T, form>(batch, p[1], p[2], s.value(contracted), ma, mb, c);
     }
   }
 
@@ -259,9 +262,48 @@ template <class Make, class Donated> struct executable {
     }
   }
 
+  /// The group of row blocks that step `at` is in, or -1.
+  static constexpr int blocks_at(int at) {
+    for (std::size_t i = 0; i < plan.blocks.size(); ++i)
+      if (at >= plan.blocks[i].first && at < plan.blocks[i].first + plan.blocks[i].count) return int(i);
+    return -1;
+  }
+  /// Runs rows [first, last) through the steps of a group. What exists for a block only lies in `memory`.
+  template <int Group, std::size_t... I> static void run_block(state& s, std::byte* memory, extent first, extent last, std::index_sequence<I...>) {
+    constexpr row_blocks group = plan.blocks[Group];
+    for (int i = 0; i < buffer_count; ++i) {
+      const buffer& b = plan.buffers[std::size_t(i)];
+      if (b.where == buffer::block && b.first == group.first) s.buffers[i] = memory + b.offset - first * row_elements(b, group.rows) * size_of(b.type);
+    }
+    const int done[] = {0, run_rows_of<group.first + int(I)>(s, first, last)...};
+    (void)done;
+  }
+  template <int Step> static int run_rows_of(const state& s, extent first, extent last) {
+    if constexpr (plan.steps[Step].node >= 0) run_gemm<Step>(s, first, last);
+    else run_rows<Step>(s, first, last);
+    return 0;
+  }
+  /// Runs a group of steps, block by block. A task takes some blocks.
+  template <int Group> static void run_blocks(const state& s) {
+    constexpr row_blocks group = plan.blocks[Group];
+    constexpr extent most_tasks = 256, small = 1 << 16;  // bytes
+    const extent rows = s.value(group.rows), blocks = cpu::divide_up(rows, group.block);
+    const extent together = rows * group.row_bytes <= small ? blocks : cpu::divide_up(blocks, most_tasks);
+    cpu::parallel_for(together > 0 ? cpu::divide_up(blocks, together) : 0, [&](extent t) {
+      const cpu::scratch memory(std::size_t(group.memory));
+      state own = s;
+      for (extent i = t * together; i < cpu::smaller((t + 1) * together, blocks); ++i)
+        run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), i * group.block, cpu::smaller((i + 1) * group.block, rows),
+                         std::make_index_sequence<std::size_t(group.count)>{});
+    });
+  }
+
   template <int Step> static COTANGENT_INLINE int run_step(const state& s) {
     constexpr step x = plan.steps[Step];
-    if constexpr (x.node < 0) {
+    constexpr int group = blocks_at(Step);
+    if constexpr (group >= 0) {
+      if constexpr (plan.blocks[group].first == Step) run_blocks<group>(s);
+    } else if constexpr (x.node < 0) {
       if constexpr (x.after_rows) {
         if constexpr (is_small_gemm<Step - 1>()) run_kernel<Step>(s);
       } else run_kernel<Step>(s);

@@ -6,69 +6,11 @@
 /// constants and iotas cost nothing: they become the way a kernel reads. Pads and concatenations become stores into
 /// windows of their buffer. Everything else is a step of its own.
 
+#include <cotangent/compiler/blocks.hpp>
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/control/barrier.hpp>
 
 namespace cotangent {
-
-/// One statement of a kernel to be; see compiler/kernel.hpp for what each does.
-struct statement {
-  enum kind : unsigned char { load, constant, index, apply, store, reduce };
-  kind what = load;
-  dtype type = dtype::float32;
-  int node = -1;             // apply, reduce: the node whose primitive this is
-  std::uint64_t op_id = 0;
-  std::uint64_t bits = 0;    // constant
-  int dimension = 0;         // index
-  int buffer = -1;           // load, store, reduce: number within the step
-  int registers[4] = {};     // operands; store, reduce: the value
-  int register_count = 0;
-  buffer_access where;       // extents of it may be slots of the step
-  int indexed[max_rank] = {};  // registers of run-time indices, with their strides
-  shape indexed_strides;
-};
-
-/// One thing to run: a kernel, an opaque primitive, or a call (a loop, a branch).
-struct step {
-  int node = -1;  // the opaque node or call, or -1 for a kernel
-  shape space;    // of a kernel
-  int statements = 0, statement_count = 0;
-  int buffers = 0, buffer_count = 0;  // the buffers it touches (opaque: operands, then the results; call: then its scratch)
-  int slots = 0, slot_count = 0;      // the extents that its slots name
-  int operands = 0;                   // how many of the buffers are operands (opaque, call)
-  unsigned long in_place = 0;         // bit r: result r can be written over operand r (opaque, call)
-  bool after_rows = false;            // a kernel that runs on the finished rows of the gemm before it
-};
-
-/// Memory for one value.
-struct buffer {
-  enum kind : unsigned char { input, output, arena, data };
-  kind where = arena;
-  int number = 0;  // of the input or output; of the dense node
-  dtype type = dtype::float32;
-  shape dims;
-  int first = -1, last = -1;  // steps that write it first and use it last
-  extent offset = 0;          // in the arena, in bytes; set by the memory plan
-  int reuses = -1;            // output: the donated input whose memory it takes
-};
-
-/// What a call needs for its bodies: bytes, and which results can be written over the operand of the same number.
-struct call_memory {
-  extent bytes = 0;
-  unsigned long in_place = 0;
-};
-
-/// The schedule of a graph.
-struct schedule {
-  sequence<step> steps;
-  sequence<statement> statements;
-  sequence<int> step_buffers;
-  sequence<extent> slots;
-  sequence<buffer> buffers;
-  sequence<int> output_buffers;  // per output of the graph
-  extent arena_bytes = 0;
-  bool dynamic_arena = false;       // sizes are known only at run time: offsets are then computed per call
-};
 
 /// Builds the schedule.
 class scheduler {
@@ -99,7 +41,9 @@ class scheduler {
     mark_stored();
     make_buffers();
     for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
+    form_blocks(out_, g_);
     find_lifetimes();
+    place_blocks(out_);
     out_.output_buffers = output_buffers_;
     return std::move(out_);
   }

@@ -138,7 +138,7 @@ constexpr schedule make_schedule(const graph& g, const flag_list& donated, const
 
 /// The sizes of a plan's lists.
 struct plan_sizes {
-  std::size_t steps = 0, statements = 0, step_buffers = 0, slots = 0, buffers = 0, symbols = 0, equalities = 0, outputs = 0;
+  std::size_t steps = 0, statements = 0, step_buffers = 0, slots = 0, buffers = 0, symbols = 0, equalities = 0, outputs = 0, blocks = 0;
 };
 
 /// A schedule as a list of numbers, in which each object is followed by its lists.
@@ -150,7 +150,7 @@ template <std::size_t Capacity> struct packed_plan {
     sequence<symbol> symbols;
     const schedule s = make_schedule(g, donated, calls, &symbols);
     sizes = {s.steps.count, s.statements.count, s.step_buffers.count, s.slots.count,
-             s.buffers.count, symbols.count, g.equalities.count, s.output_buffers.count};
+             s.buffers.count, symbols.count, g.equalities.count, s.output_buffers.count, s.blocks.count};
     put(s.arena_bytes), put(s.dynamic_arena);
     for (const step& x : s.steps) {
       for (extent e : {x.node, x.statements, x.statement_count, x.buffers, x.buffer_count, x.slots, x.slot_count, x.operands}) put(e);
@@ -166,6 +166,8 @@ template <std::size_t Capacity> struct packed_plan {
     for (const symbol& x : symbols) put(x.what), put(x.a), put(x.b);
     for (const equality& e : g.equalities) put(e.a), put(e.b);
     for (int o : s.output_buffers) put(o);
+    for (const row_blocks& x : s.blocks)
+      for (extent e : {extent(x.first), extent(x.count), x.rows, x.block, x.row_bytes, x.memory}) put(e);
   }
 
  private:
@@ -200,6 +202,7 @@ template <plan_sizes S> struct plan {
   std::array<symbol, S.symbols> symbols{};
   std::array<equality, S.equalities> equalities{};
   std::array<int, S.outputs> output_buffers{};
+  std::array<row_blocks, S.blocks> blocks{};
   extent arena_bytes = 0;
   bool dynamic_arena = false;
 
@@ -237,6 +240,7 @@ template <plan_sizes S> struct plan {
     for (symbol& x : symbols) take(x.what), take(x.a), take(x.b);
     for (equality& e : equalities) take(e.a), take(e.b);
     for (int& o : output_buffers) take(o);
+    for (row_blocks& x : blocks) take(x.first), take(x.count), take(x.rows), take(x.block), take(x.row_bytes), take(x.memory);
   }
 };
 

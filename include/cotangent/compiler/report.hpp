@@ -91,6 +91,7 @@ template <class Program> std::string steps_text(const std::string& prefix) {
       case buffer::input: return "input " + std::to_string(b.number);
       case buffer::output: return "output " + std::to_string(b.number) + (b.reuses >= 0 ? " (in the memory of input " + std::to_string(b.reuses) + ")" : "");
       case buffer::data: return std::string("constant array");
+      case buffer::block: return "block+" + std::to_string(b.offset);
       default: return "arena+" + std::to_string(b.offset);
     }
   };
@@ -101,6 +102,9 @@ template <class Program> std::string steps_text(const std::string& prefix) {
   std::string text;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const step& s = plan.steps[i];
+    for (const row_blocks& b : plan.blocks)
+      if (b.first == int(i))
+        text += prefix + "steps " + std::to_string(i) + " to " + std::to_string(b.first + b.count - 1) + " run together, " + std::to_string(b.block) + " rows at a time\n";
     text += prefix + "step " + std::to_string(i) + ": ";
     const bool is_call = s.node >= 0 && runs_bodies(g[s.node]);
     if (s.node >= 0) text += operation_text(g, s.node) + (is_call ? "" : " -> " + type_text(g[s.node]));

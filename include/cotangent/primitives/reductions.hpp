@@ -26,7 +26,23 @@ struct reduction {
     d.attributes = axes_behind.dims;
     return c.b->emit(d);
   }
-  static constexpr value simplify(const call& c) { return c.attribute_count == 0 ? c[0] : value{}; }
+  static constexpr value simplify(const call& c) { return c.attribute_count == 0 ? c[0] : of_transpose(c); }
+  /// The reduction of a transpose is that of what is transposed. Null if the operand is no transpose.
+  static constexpr value of_transpose(const call& c) {
+    const value x = c[0];
+    if (x.get().op_id != primitive_of<transpose_p>.id) return {};
+    shape reduced, left, order;
+    for (int i = 0; i < x.rank(); ++i) (c.list(0, c.attribute_count).contains(i) ? reduced : left).push_back(x.b->g.attribute(x.id, i));
+    const shape result = complement(reduced, x.rank()), axes = complement(left, x.rank());
+    for (extent axis : left)
+      for (int i = 0; i < result.rank; ++i)
+        if (result[i] == axis) order.push_back(i);
+    const value operand{x.b, x.b->g.operand(x.id, 0)};
+    call d = c;
+    d.operands = &operand, d.result = {}, d.dims = {};
+    d.attributes = axes.dims, d.attribute_count = axes.rank;
+    return transpose(x.b->emit(d), order);
+  }
   /// `v`, of the result's shape, repeated along the reduced axes.
   static constexpr value spread(const call& c, value v) { return broadcast_in_dim(v, c[0].dims(), kept(c)); }
 };
@@ -44,7 +60,8 @@ struct reduce_sum_p : reduction {
       if (is_constant(c[0], 0) || !is_symbol(n))
         return constant(*c.b, c.type, c.dims, is_symbol(n) ? 0.0 : double(n) * constant_value(c[0]));
     }
-    return sum_of_product(c[0], axes(c));
+    const value r = sum_of_product(c[0], axes(c));
+    return r ? r : of_transpose(c);
   }
   template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a + b; }

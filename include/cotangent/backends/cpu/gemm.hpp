@@ -3,6 +3,7 @@
 /// How a product is cut into blocks depends only on its sizes, so the bits do not depend on the threads.
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <type_traits>
 
@@ -17,6 +18,7 @@
 #pragma GCC diagnostic pop
 #endif
 
+#include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
 #include <cotangent/core/extents.hpp>
 
@@ -80,6 +82,33 @@ struct gemm_form {
   bool matrices = false;  // no extent is 1: neither a vector nor an outer product
 };
 
+/// Eigen's sizes of the blocks that it packs, with memory for them that the thread keeps: Eigen by itself allocates it for
+/// every product, and the system then takes back and clears its pages every time.
+template <class T> struct packing : Eigen::internal::level3_blocking<T, T> {
+  packing(extent m, extent n, extent k) {
+    this->m_mc = m, this->m_nc = n, this->m_kc = k;
+    Eigen::internal::computeProductBlockingSizes<T, T>(this->m_kc, this->m_mc, this->m_nc, extent(1));
+  }
+  std::size_t bytes_a() const { return (std::size_t(this->m_mc * this->m_kc) * sizeof(T) + 63) / 64 * 64; }
+  std::size_t bytes_b() const { return std::size_t(this->m_kc * this->m_nc) * sizeof(T); }
+  void use(char* memory) {
+    this->m_blockA = reinterpret_cast<T*>(memory);
+    this->m_blockB = reinterpret_cast<T*>(memory + bytes_a());
+  }
+};
+
+/// c += a b for matrices, c in rows; each operand in rows or columns, as its order says. Strides are those from one of them to
+/// the next.
+template <int OrderA, int OrderB, class T> void add_product(extent m, extent n, extent k, const T* a, extent a_stride, const T* b, extent b_stride, T* c, extent c_stride) {
+  using namespace Eigen;
+  // Eigen's results are in columns: c' = b' a'.
+  constexpr int of_a = OrderA == RowMajor ? ColMajor : RowMajor, of_b = OrderB == RowMajor ? ColMajor : RowMajor;
+  packing<T> blocks(n, m, k);
+  const scratch memory(blocks.bytes_a() + blocks.bytes_b());
+  blocks.use(memory.data());
+  internal::general_matrix_matrix_product<extent, T, of_b, false, T, of_a, false, ColMajor, 1>::run(n, m, k, b, b_stride, a, a_stride, c, 1, c_stride, T(1), blocks, nullptr);
+}
+
 /// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j) for a block of the result, in one thread.
 template <gemm_form Form, class T>
 void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c,
@@ -103,7 +132,17 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
     using outer = OuterStride<>;
     using inner = InnerStride<>;
     Map<rows, 0, outer> result(c, m, n, outer(c_stride));
-    const auto product = [&](const auto& x, const auto& y) { result.noalias() = x * y; };
+    constexpr extent small = 20;  // below, Eigen computes element by element
+    const auto product = [&](const auto& x, const auto& y) {
+      using lhs = std::remove_cvref_t<decltype(x)>;
+      using rhs = std::remove_cvref_t<decltype(y)>;
+      if (m + n + k < small) {
+        result.noalias() = x * y;
+        return;
+      }
+      for (extent i = 0; i < m; ++i) std::memset(static_cast<void*>(c + i * c_stride), 0, std::size_t(n) * sizeof(T));
+      add_product<lhs::IsRowMajor ? RowMajor : ColMajor, rhs::IsRowMajor ? RowMajor : ColMajor>(m, n, k, x.data(), x.outerStride(), y.data(), y.outerStride(), c, c_stride);
+    };
     const auto with_b = [&](const auto& x) {
       if (Form.b == gemm_form::rows || (Form.b == gemm_form::unknown && (b_column == 1 || n == 1)))
         if constexpr (Form.b != gemm_form::columns) return product(x, Map<const rows, 0, outer>(b, k, n, outer(b_row)));

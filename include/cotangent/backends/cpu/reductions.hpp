@@ -1,10 +1,8 @@
 #pragma once
 /// Reductions inside a kernel: where results lie, sums in registers, and partial results of tasks.
 
-#include <memory>
-#include <new>
-
 #include <cotangent/backends/cpu/partition.hpp>
+#include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/statements.hpp>
 
 namespace cotangent::cpu {
@@ -205,49 +203,6 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
       combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
     return 0;
   }
-};
-
-/// Memory for partial results, kept by the thread from call to call. Nested use takes memory of its own.
-class scratch {
- public:
-  explicit scratch(std::size_t bytes) {
-    memory_ = kept().memory;
-    size_ = kept().size;
-    kept() = block{};
-    if (size_ >= bytes) return;
-    release(memory_);
-    memory_ = ::operator new(bytes, std::align_val_t(64));
-    size_ = bytes;
-  }
-  ~scratch() {
-    if (kept().memory) release(memory_);
-    else kept() = block{memory_, size_};
-  }
-  scratch(const scratch&) = delete;
-  scratch& operator=(const scratch&) = delete;
-
-  char* data() const { return static_cast<char*>(memory_); }
-
- private:
-  struct block {
-    void* memory = nullptr;
-    std::size_t size = 0;
-  };
-  struct owner : block {
-    ~owner() { release(this->memory); }
-    owner& operator=(const block& b) {
-      static_cast<block&>(*this) = b;
-      return *this;
-    }
-  };
-  static owner& kept() {
-    static thread_local owner o;
-    return o;
-  }
-  static void release(void* p) { ::operator delete(p, std::align_val_t(64)); }
-
-  void* memory_;
-  std::size_t size_;
 };
 
 /// A reduction's results, as an array over the merged dimensions that it keeps.

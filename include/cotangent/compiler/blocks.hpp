@@ -1,0 +1,208 @@
+#pragma once
+/// Row blocks: steps over the same rows run together, a block of rows through all of them while it is in the cache.
+///
+/// A row is one index of the outermost axis. A step works row by row if it reads what other steps of the group have
+/// written, and writes all that it writes, in its own row only: softmax over the rows of a matrix, a batch of matrix
+/// products with what makes their operands and uses their results. Intermediate values that no other step reads exist
+/// for the rows of a block only. Threads take blocks. A row's results do not depend on the block it is in.
+
+#include <cotangent/compiler/canonicalize.hpp>
+#include <cotangent/compiler/schedule.hpp>
+
+namespace cotangent {
+
+/// The elements of a row of a buffer, if an array of so many rows lies in it; else 0.
+constexpr extent row_elements(const buffer& b, extent rows) {
+  if (b.dims.rank == 0) return 0;
+  if (!is_symbol(rows) && !has_symbol(b.dims)) return rows > 0 && b.dims.size() % rows == 0 ? b.dims.size() / rows : 0;
+  const shape row = erase(b.dims, 0);
+  return b.dims[0] == rows && !has_symbol(row) ? row.size() : 0;
+}
+
+/// Whether a kernel accesses a buffer, by a statement, in the row that it works on.
+constexpr bool stays_in_row(const step& x, const statement& s, const buffer& b, extent rows) {
+  const extent row = row_elements(b, rows);
+  if (row == 0 || s.indexed_strides.rank > 0 || is_symbol(s.where.offset) || s.where.offset < 0 || s.where.strides[0] != row) return false;
+  extent last = s.where.offset;
+  for (int d = 1; d < x.space.rank; ++d) {
+    if (is_symbol(s.where.strides[d]) || s.where.strides[d] < 0 || is_symbol(x.space[d])) return false;
+    last += (x.space[d] - 1) * s.where.strides[d];
+  }
+  return last < row;
+}
+
+/// Finds the groups of a schedule, and moves their steps together.
+class block_finder {
+ public:
+  constexpr block_finder(schedule& s, const graph& g) : s_(s), g_(g) {}
+
+  constexpr void run() {
+    if (s_.steps.size() < 2) return;
+    find_accesses();
+    taken_.assign(s_.steps.size(), false);
+    sequence<step> order;
+    for (std::size_t i = 0; i < s_.steps.size(); ++i) {
+      if (taken_[i]) continue;
+      const row_blocks found = find(int(i));
+      if (found.count > 1) {
+        row_blocks blocks = found;
+        blocks.first = int(order.size());
+        s_.blocks.push_back(blocks);
+        for (int m : members_) order.push_back(s_.steps[std::size_t(m)]), taken_[std::size_t(m)] = true;
+      } else order.push_back(s_.steps[i]);
+    }
+    s_.steps = std::move(order);
+  }
+
+ private:
+  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, block_bytes = 1 << 17, least_rows = 16;
+  schedule& s_;
+  const graph& g_;
+  flag_list taken_, reads_, writes_;  // per step; per buffer of a step
+  sequence<int> members_;
+
+  constexpr int global(const step& x, int k) const { return s_.step_buffers[std::size_t(x.buffers + k)]; }
+  constexpr bool is_gemm(const step& x) const { return x.node >= 0 && g_[x.node].op_id == primitive_of<gemm_p>.id; }
+  constexpr bool is_call(const step& x) const { return x.node >= 0 && g_[x.node].op->kind == role::call; }
+
+  /// visit(buffer, writes) for each buffer that a step reads, and for each that it writes.
+  template <class Visit> constexpr void accesses(const step& x, const Visit& visit) const {
+    for (int k = x.buffers; k < x.buffers + x.buffer_count; ++k) {
+      if (reads_[std::size_t(k)]) visit(s_.step_buffers[std::size_t(k)], false);
+      if (writes_[std::size_t(k)]) visit(s_.step_buffers[std::size_t(k)], true);
+    }
+  }
+  constexpr void find_accesses() {
+    reads_.assign(s_.step_buffers.size(), false), writes_.assign(s_.step_buffers.size(), false);
+    for (const step& x : s_.steps) {
+      for (int k = 0; k < x.buffer_count && x.node >= 0; ++k) (k < x.operands ? reads_ : writes_)[std::size_t(x.buffers + k)] = true;
+      for (int i = 0; i < x.statement_count; ++i)
+        if (const statement& t = s_.statements[std::size_t(x.statements + i)]; t.buffer >= 0)
+          (t.what == statement::load ? reads_ : writes_)[std::size_t(x.buffers + t.buffer)] = true;
+    }
+  }
+  constexpr bool touches(const step& x, int b, bool only_writes) const {
+    bool r = false;
+    accesses(x, [&](int touched, bool writes) { r = r || (touched == b && (writes || !only_writes)); });
+    return r;
+  }
+  /// Whether the order of two steps matters.
+  constexpr bool depend(const step& x, const step& y) const {
+    bool r = false;
+    accesses(x, [&](int b, bool writes) { r = r || touches(y, b, !writes); });
+    return r;
+  }
+  constexpr bool is_written(int b) const {
+    for (int m : members_)
+      if (touches(s_.steps[std::size_t(m)], b, true)) return true;
+    return false;
+  }
+
+  /// The rows of a step, or 0 if it has none.
+  constexpr extent rows_of(std::size_t i) const {
+    const step& x = s_.steps[i];
+    if (x.after_rows) return 0;
+    if (x.node < 0) return x.space.rank > 0 ? extent_named(s_, x, x.space[0]) : 0;
+    if (!is_gemm(x) || has_symbol(g_[x.node].dims) || (i + 1 < s_.steps.size() && s_.steps[i + 1].after_rows)) return 0;
+    return g_[x.node].dims[0];
+  }
+  /// Whether step i works row by row, given what the members write.
+  constexpr bool by_rows(std::size_t i, extent rows) const {
+    const step& x = s_.steps[i];
+    bool fits = true;
+    if (x.node >= 0) {
+      for (int k = 0; k < 2; ++k) {
+        const extent axis = g_.attribute(x.node, 3 * k);
+        fits = fits && (axis < 0 ? !is_written(global(x, k)) : axis == 0);
+      }
+      return fits;
+    }
+    for (int j = 0; j < x.statement_count && fits; ++j) {
+      const statement& t = s_.statements[std::size_t(x.statements + j)];
+      if (t.buffer < 0 || (t.what == statement::load && !is_written(global(x, t.buffer)))) continue;
+      fits = stays_in_row(x, t, s_.buffers[std::size_t(global(x, t.buffer))], rows);
+    }
+    return fits;
+  }
+  /// Whether a step reads a row that a member writes or reads as well.
+  constexpr bool shares(std::size_t i, extent rows) const {
+    bool r = false;
+    accesses(s_.steps[i], [&](int b, bool writes) {
+      if (writes || row_elements(s_.buffers[std::size_t(b)], rows) == 0) return;
+      for (int m : members_) r = r || touches(s_.steps[std::size_t(m)], b, false);
+    });
+    return r;
+  }
+
+  /// The group that begins with step `first`; its steps are members_.
+  constexpr row_blocks find(int first) {
+    members_.clear();
+    row_blocks r;
+    r.rows = rows_of(std::size_t(first));
+    if ((!is_symbol(r.rows) && r.rows < least_rows) || !by_rows(std::size_t(first), r.rows)) return r;
+    sequence<int> skipped;
+    members_.push_back(first);
+    for (std::size_t j = std::size_t(first) + 1; j < s_.steps.size(); ++j) {
+      const step& x = s_.steps[j];
+      if (taken_[j]) continue;
+      if (is_call(x)) break;
+      bool joins = rows_of(j) == r.rows && by_rows(j, r.rows) && shares(j, r.rows);
+      for (std::size_t k = 0; joins && k < skipped.size(); ++k) joins = !depend(s_.steps[std::size_t(skipped[k])], x);
+      (joins ? members_ : skipped).push_back(int(j));
+    }
+    measure(r);
+    return r;
+  }
+
+  /// Sets the sizes of a group; and its count if it is worth while.
+  constexpr void measure(row_blocks& r) {
+    sequence<int> seen;
+    extent again = 0;  // bytes of a row that later steps touch again
+    for (int m : members_)
+      accesses(s_.steps[std::size_t(m)], [&](int b, bool) {
+        for (int known : seen)
+          if (known == b) return;
+        seen.push_back(b);
+        const buffer& x = s_.buffers[std::size_t(b)];
+        const extent bytes = row_elements(x, r.rows) * size_of(x.type);
+        r.row_bytes += bytes;
+        for (int other : members_)
+          if (touches(s_.steps[std::size_t(other)], b, false)) again += bytes;
+        again -= bytes;
+      });
+    const bool many = is_symbol(r.rows);
+    if (again == 0 || r.row_bytes > (many ? most_bytes_of_many_rows : most_row_bytes) || (!many && r.rows * again < least_bytes)) return;
+    r.count = int(members_.size());
+    r.block = r.row_bytes < block_bytes ? block_bytes / r.row_bytes : 1;
+    if (r.block > 64) r.block = r.block / 64 * 64;
+    if (!many && r.block > r.rows) r.block = r.rows;
+  }
+};
+
+/// Groups steps that work row by row on large arrays.
+constexpr void form_blocks(schedule& s, const graph& g) { block_finder(s, g).run(); }
+
+/// Once lifetimes are known: what a group of steps touches lives from its begin to its end, and what lives only there gets
+/// memory for one block.
+constexpr void place_blocks(schedule& s) {
+  for (row_blocks& r : s.blocks) {
+    const int last = r.first + r.count - 1;
+    for (buffer& b : s.buffers) {
+      if (b.first > last || b.last < r.first || b.first < 0) continue;
+      bool touched = false;
+      for (int i = r.first; i <= last; ++i)
+        for (int k = 0; k < s.steps[std::size_t(i)].buffer_count; ++k)
+          touched = touched || &b == &s.buffers[std::size_t(s.step_buffers[std::size_t(s.steps[std::size_t(i)].buffers + k)])];
+      if (!touched) continue;
+      const extent row = row_elements(b, r.rows) * size_of(b.type);
+      if (b.where == buffer::arena && b.first >= r.first && b.last <= last && row > 0) {
+        b.where = buffer::block, b.offset = r.memory;
+        r.memory += (r.block * row + 63) / 64 * 64;
+      }
+      if (b.first > r.first) b.first = r.first;
+      if (b.last < last) b.last = last;
+    }
+  }
+}
+
+}  // namespace cotangent

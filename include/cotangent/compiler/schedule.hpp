@@ -1,0 +1,84 @@
+#pragma once
+/// What a program runs: steps in order, the statements of kernels, and the memory that they touch.
+
+#include <cotangent/core/dtype.hpp>
+#include <cotangent/core/sequence.hpp>
+#include <cotangent/graph/builder.hpp>
+
+namespace cotangent {
+
+/// One statement of a kernel to be; see compiler/kernel.hpp for what each does.
+struct statement {
+  enum kind : unsigned char { load, constant, index, apply, store, reduce };
+  kind what = load;
+  dtype type = dtype::float32;
+  int node = -1;             // apply, reduce: the node whose primitive this is
+  std::uint64_t op_id = 0;
+  std::uint64_t bits = 0;    // constant
+  int dimension = 0;         // index
+  int buffer = -1;           // load, store, reduce: number within the step
+  int registers[4] = {};     // operands; store, reduce: the value
+  int register_count = 0;
+  buffer_access where;       // extents of it may be slots of the step
+  int indexed[max_rank] = {};  // registers of run-time indices, with their strides
+  shape indexed_strides;
+};
+
+/// One thing to run: a kernel, an opaque primitive, or a call (a loop, a branch).
+struct step {
+  int node = -1;  // the opaque node or call, or -1 for a kernel
+  shape space;    // of a kernel
+  int statements = 0, statement_count = 0;
+  int buffers = 0, buffer_count = 0;  // the buffers it touches (opaque: operands, then the results; call: then its scratch)
+  int slots = 0, slot_count = 0;      // the extents that its slots name
+  int operands = 0;                   // how many of the buffers are operands (opaque, call)
+  unsigned long in_place = 0;         // bit r: result r can be written over operand r (opaque, call)
+  bool after_rows = false;            // a kernel that runs on the finished rows of the gemm before it
+};
+
+/// Memory for one value.
+struct buffer {
+  enum kind : unsigned char { input, output, arena, data, block };  // block: only the rows that a thread works on exist
+  kind where = arena;
+  int number = 0;  // of the input or output; of the dense node
+  dtype type = dtype::float32;
+  shape dims;
+  int first = -1, last = -1;  // steps that write it first and use it last
+  extent offset = 0;          // in the arena or in the block's memory, in bytes
+  int reuses = -1;            // output: the donated input whose memory it takes
+};
+
+/// What a call needs for its bodies: bytes, and which results can be written over the operand of the same number.
+struct call_memory {
+  extent bytes = 0;
+  unsigned long in_place = 0;
+};
+
+/// Consecutive steps that run together, some rows at a time; see compiler/blocks.hpp.
+struct row_blocks {
+  int first = 0, count = 0;  // steps
+  extent rows = 0;           // in all
+  extent block = 0;          // rows at a time
+  extent row_bytes = 0;      // what the steps touch of a row
+  extent memory = 0;         // bytes for the buffers of which only a block exists
+};
+
+/// The schedule of a graph.
+struct schedule {
+  sequence<step> steps;
+  sequence<statement> statements;
+  sequence<int> step_buffers;
+  sequence<extent> slots;
+  sequence<buffer> buffers;
+  sequence<int> output_buffers;  // per output of the graph
+  sequence<row_blocks> blocks;
+  extent arena_bytes = 0;
+  bool dynamic_arena = false;       // sizes are known only at run time: offsets are then computed per call
+};
+
+/// The extent that a step's kernel names by a slot.
+constexpr extent extent_named(const schedule& s, const step& x, extent e) {
+  return is_symbol(e) ? s.slots[std::size_t(x.slots + e - symbol_base)] : e;
+}
+
+}  // namespace cotangent

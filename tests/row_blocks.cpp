@@ -1,0 +1,106 @@
+/// Steps that work row by row run together, a block of rows at a time: the results are those of the steps one by one.
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+
+constexpr auto softmax = [](auto x) { return ct::nn::softmax(x); };
+constexpr auto normalized = [](auto x) {
+  const auto d = x - ct::mean(x, ct::axis<1>, ct::keepdims);
+  return d / ct::sqrt(ct::mean(d * d, ct::axis<1>, ct::keepdims) + 1e-3);
+};
+template <class F> struct pullback {
+  template <class X, class G> constexpr auto operator()(const X& x, const G& g) const { return std::get<1>(ct::vjp(F{}, x))(g); }
+};
+constexpr pullback<decltype(softmax)> softmax_pullback;
+constexpr pullback<decltype(normalized)> normalized_pullback;
+
+/// exp(x_b W_b) and products with it, batch by batch.
+constexpr auto products = [](auto x, auto w, auto shared) {
+  const auto y = ct::exp(ct::einsum<"bij,bjk->bik">(ct::sin(x), w));
+  const auto z = ct::einsum<"bik,bil->bkl">(y, x * 2.0);
+  return std::tuple(ct::sum(y, ct::axis<1>), z, ct::einsum<"bik,kl->bil">(y - 1.0, shared));
+};
+
+template <class... A> bool runs_together(const A&... text) { return ((text.find("run together") != std::string::npos) && ...); }
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("normalizations of rows and their derivatives", "", float, double) {
+  using T = TestType;
+  constexpr double tolerance = std::is_same_v<T, float> ? 2e-5 : 1e-12;
+  const auto x = between<T, 301, 303>(-2, 2);
+  const auto g = between<T, 301, 303>(-1, 1, 1);
+  CHECK(runs_together(ct::jit(softmax).kernels(x), ct::jit(normalized).kernels(x), ct::jit(softmax_pullback).kernels(x, g), ct::jit(normalized_pullback).kernels(x, g)));
+  check_jit(softmax, tolerance, x);
+  check_jit(normalized, tolerance, x);
+  check_jit(softmax_pullback, tolerance, x, g);
+  check_jit(normalized_pullback, tolerance, x, g);
+}
+
+TEST_CASE("rows whose number is known at run time only") {
+  const auto some = between<double, 3000, 20>(-2, 2);
+  for (const ct::extent n : {0, 1, 5, 64, 500, 3000}) {
+    ct::array<double, ct::dyn, 20> x({n, 20});
+    std::copy_n(some.data(), 20 * n, x.data());
+    CHECK(runs_together(ct::jit(softmax).kernels(x)));
+    const auto y = ct::jit(softmax)(x);
+    REQUIRE(y.extent(0) == n);
+    for (ct::extent i = 0; i < n; ++i) {
+      double sum = 0;
+      for (int j = 0; j < 20; ++j) sum += std::exp(x(i, j));
+      for (int j = 0; j < 20; ++j) CHECK(std::abs(y(i, j) - std::exp(x(i, j)) / sum) <= 1e-14);
+    }
+  }
+}
+
+TEST_CASE("batches of matrix products with what stands before and behind them") {
+  const auto x = between<double, 40, 33, 31>(-1, 1);
+  const auto w = between<double, 40, 31, 37>(-0.2, 0.2, 1);
+  const auto shared = between<double, 37, 5>(-1, 1, 2);
+  CHECK(runs_together(ct::jit(products).kernels(x, w, shared)));
+  check_jit(products, 1e-12, x, w, shared);
+  const auto gradient = ct::grad([](auto x, auto w, auto shared) {
+    const auto [a, b, c] = products(x, w, shared);
+    return ct::sum(a * a) + ct::sum(ct::tanh(b)) + ct::sum(ct::sin(c));
+  }, ct::wrt<0, 1, 2>);
+  check_jit(gradient, 1e-11, x, w, shared);
+}
+
+TEST_CASE("results do not depend on the number of threads") {
+  const auto x = between<float, 3001, 70>(-2, 2);
+  const auto g = between<float, 3001, 70>(-1, 1, 1);
+  ct::set_num_threads(1);
+  const auto one = ct::jit(normalized_pullback)(x, g);
+  for (const int threads : {2, 3}) {
+    ct::set_num_threads(threads);
+    CHECK(ct::jit(normalized_pullback)(x, g) == one);
+  }
+  ct::set_num_threads(2);
+}
+
+TEST_CASE("unrelated steps, donated arguments and loops around row blocks") {
+  const auto mixed = [](auto x, auto y) {  // sums over rows lie between the row-wise steps of x and y
+    const auto p = softmax(x);
+    const auto m = ct::sum(ct::tanh(y), ct::axis<0>);
+    const auto q = normalized(p + m);
+    return std::tuple(ct::sum(q, ct::axis<0>), softmax(q * 3.0), ct::max(y));
+  };
+  const auto x = between<double, 300, 201>(-2, 2);
+  const auto y = between<double, 300, 201>(-1, 1, 1);
+  check_jit(mixed, 1e-12, x, y);
+  auto given = x;
+  CHECK(ct::jit(softmax)(std::move(given)) == ct::jit(softmax)(x));
+  const auto iterated = [](auto x) { return ct::fori_loop<0, 5>([](auto, auto c) { return softmax(c * 1.5); }, x); };
+  auto expected = x;
+  for (int i = 0; i < 5; ++i) expected = ct::jit([](auto c) { return softmax(c * 1.5); })(expected);
+  CHECK(ct::jit(iterated)(x) == expected);
+  const auto remat = ct::grad([](auto x) { return ct::sum(ct::square(ct::checkpoint(normalized)(ct::sin(softmax(x))))); });
+  check_jit(remat, 1e-11, x);
+}
