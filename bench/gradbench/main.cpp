@@ -1,0 +1,15 @@
+/// Problems of ADBench, GradBench and FastAD's paper against derivatives by hand (problems.hpp).
+
+#include "problems.hpp"
+
+int main(int argc, char** argv) {
+  bench::init(argc, argv);
+  gradbench::add_ba();
+  gradbench::add_gmm<2, 5>();
+  gradbench::add_gmm<10, 25>();
+  gradbench::add_gmm<32, 50>();
+  gradbench::add_gmm<64, 100>();
+  gradbench::add_lstm<2, 1024>();
+  gradbench::add_lstm<4, 4096>();
+  return bench::run(argc, argv);
+}
