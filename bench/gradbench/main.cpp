@@ -11,5 +11,9 @@ int main(int argc, char** argv) {
   gradbench::add_gmm<64, 100>();
   gradbench::add_lstm<2, 1024>();
   gradbench::add_lstm<4, 4096>();
+  gradbench::add_lse();
+  gradbench::add_llsq();
+  gradbench::add_fastad();
+  gradbench::add_fastad_models();
   return bench::run(argc, argv);
 }
