@@ -11,6 +11,8 @@ int main(int argc, char** argv) {
   gradbench::add_gmm<64, 100>();
   gradbench::add_lstm<2, 1024>();
   gradbench::add_lstm<4, 4096>();
+  gradbench::add_ht<1600>();
+  gradbench::add_ht<25600>();
   gradbench::add_lse();
   gradbench::add_llsq();
   gradbench::add_fastad();

@@ -33,6 +33,7 @@ namespace ct = cotangent;
 void add_ba();
 void add_fastad();
 void add_fastad_models();
+template <int Points> void add_ht();
 void add_lse();
 void add_llsq();
 template <int Dimensions, int Components> void add_gmm();
