@@ -15,6 +15,9 @@ int main(int argc, char** argv) {
   gradbench::add_ht<25600>();
   gradbench::add_lse();
   gradbench::add_llsq();
+  gradbench::add_ode();
+  gradbench::add_det<5>();
+  gradbench::add_det<6>();
   gradbench::add_fastad();
   gradbench::add_fastad_models();
   return bench::run(argc, argv);

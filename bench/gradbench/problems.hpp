@@ -31,12 +31,14 @@ namespace gradbench {
 namespace ct = cotangent;
 
 void add_ba();
+template <int Size> void add_det();
 void add_fastad();
 void add_fastad_models();
 template <int Points> void add_ht();
 void add_lse();
 void add_llsq();
 template <int Dimensions, int Components> void add_gmm();
+void add_ode();
 template <int Layers, int Characters> void add_lstm();
 
 // ---- vectors of 8 numbers ----
