@@ -18,6 +18,10 @@ int main(int argc, char** argv) {
   gradbench::add_ode();
   gradbench::add_det<5>();
   gradbench::add_det<6>();
+  gradbench::add_kmeans<10, 1000, 8>();
+  gradbench::add_kmeans<100, 10000, 16>();
+  gradbench::add_saddle();
+  gradbench::add_particle();
   gradbench::add_fastad();
   gradbench::add_fastad_models();
   return bench::run(argc, argv);

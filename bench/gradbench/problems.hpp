@@ -34,12 +34,15 @@ void add_ba();
 template <int Size> void add_det();
 void add_fastad();
 void add_fastad_models();
-template <int Points> void add_ht();
-void add_lse();
-void add_llsq();
 template <int Dimensions, int Components> void add_gmm();
-void add_ode();
+template <int Points> void add_ht();
+template <int Centroids, int Points, int Dimensions> void add_kmeans();
+void add_llsq();
+void add_lse();
 template <int Layers, int Characters> void add_lstm();
+void add_ode();
+void add_particle();
+void add_saddle();
 
 // ---- vectors of 8 numbers ----
 
