@@ -15,7 +15,8 @@ constexpr auto rotated = [](auto r, auto x) {
   return ct::where(turns, x * c + ct::cross(w, x) * s + w * (ct::dot(w, x) * (1.0 - c)), x + ct::cross(r, x));
 };
 constexpr auto projected = [](auto camera, auto x) {
-  const auto r = ct::slice<ct::range<0, 3>>(camera), center = ct::slice<ct::range<3, 6>>(camera), principal = ct::slice<ct::range<7, 9>>(camera);
+  const auto r = ct::slice<ct::range<0, 3>>(camera), center = ct::slice<ct::range<3, 6>>(camera);
+  const auto principal = ct::slice<ct::range<7, 9>>(camera);
   const auto seen = rotated(r, x - center);
   const auto p = ct::slice<ct::range<0, 2>>(seen) / seen(ct::index<2>);
   const auto squares = ct::sum(p * p);

@@ -12,7 +12,8 @@ namespace {
 constexpr auto factor = [](auto q, auto l) {
   constexpr int d = int(q.extent(0));
   const auto k = ct::iota<std::int32_t, d>(q);
-  const auto row = ct::expand_dims<1>(k), column = ct::expand_dims<0>(k);
+  const auto row = ct::expand_dims<1>(k);
+  const auto column = ct::expand_dims<0>(k);
   const auto below = (column * (2 * d - 3 - column) >> 1) + row - 1;  // where l holds an element below the diagonal
   return ct::where(row > column, ct::take<0>(l, below), ct::where(row == column, ct::expand_dims<0>(ct::exp(q)), 0.0));
 };
@@ -142,12 +143,14 @@ template <int D, int K, int N> struct gmm {
 
   /// Sums over the lanes of each of 8 vectors.
   static lanes sums(const lanes* v) {
-    typedef long long places __attribute__((vector_size(64)));
-    const auto add = [](lanes a, lanes b, places even, places odd) { return __builtin_shuffle(a, b, even) + __builtin_shuffle(a, b, odd); };
     lanes u[4], t[2];
-    for (int i = 0; i < 4; ++i) u[i] = add(v[2 * i], v[2 * i + 1], places{0, 8, 2, 10, 4, 12, 6, 14}, places{1, 9, 3, 11, 5, 13, 7, 15});
-    for (int i = 0; i < 2; ++i) t[i] = add(u[2 * i], u[2 * i + 1], places{0, 1, 8, 9, 4, 5, 12, 13}, places{2, 3, 10, 11, 6, 7, 14, 15});
-    return add(t[0], t[1], places{0, 1, 2, 3, 8, 9, 10, 11}, places{4, 5, 6, 7, 12, 13, 14, 15});
+    for (int i = 0; i < 4; ++i)
+      u[i] = __builtin_shufflevector(v[2 * i], v[2 * i + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
+             __builtin_shufflevector(v[2 * i], v[2 * i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    for (int i = 0; i < 2; ++i)
+      t[i] = __builtin_shufflevector(u[2 * i], u[2 * i + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+             __builtin_shufflevector(u[2 * i], u[2 * i + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+    return __builtin_shufflevector(t[0], t[1], 0, 1, 2, 3, 8, 9, 10, 11) + __builtin_shufflevector(t[0], t[1], 4, 5, 6, 7, 12, 13, 14, 15);
   }
   /// y [rows][vectors] = Q c for Width vectors from v on, tile by tile; |y|^2 per lane.
   template <int Width> static void multiply(const double* pq, const lanes (*c)[block], lanes (*y)[block], int v, lanes* squares) {
