@@ -20,7 +20,7 @@ constexpr auto factor = [](auto q, auto l) {
 /// The logarithm of alpha's exponential times the density at x, up to a constant.
 constexpr auto log_density = [](auto alpha, auto mu, auto q, auto l, auto x) {
   const auto Q = factor(q, l);
-  return alpha + ct::sum(q) - 0.5 * ct::sum(ct::square(ct::matmul(Q, x) - ct::matmul(Q, mu)));
+  return alpha + ct::sum(q) - 0.5 * ct::sum(ct::square(ct::matmul(Q, x - mu)));
 };
 /// log det - |Q|^2 / 2 of the Wishart prior, up to a constant.
 constexpr auto log_prior = [](auto q, auto l) { return -0.5 * (ct::sum(ct::exp(2.0 * q)) + ct::sum(l * l)); };

@@ -34,6 +34,7 @@ class scheduler {
   constexpr schedule run() {
     out_.statements.reserve(g_.nodes.count + g_.nodes.count / 8 + 16);
     require_memory();
+    copy_repeated_columns();
     find_origins();
     find_spaces();
     form_groups();
@@ -154,6 +155,21 @@ class scheduler {
       const bool whole = (k == role::opaque && !is_windowed(n)) || k == role::call || is_reshape(n);
       if (!whole && k != role::gather) continue;
       for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
+    }
+  }
+  /// A column of an array that every row of a kernel would read anew, lane by lane, is copied once into a row.
+  constexpr void copy_repeated_columns() {
+    constexpr extent often = 8;
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is(n, primitive_of<broadcast_in_dim_p>.id)) continue;
+      const int x = g_.operand(n, 0), rank = at(n).dims.rank;
+      const shape &dims = at(n).dims, &from = at(x).dims;
+      if (kind(x) != role::view || copied_[std::size_t(x)] || from.rank == 0 || g_.attribute(n, at(n).attribute_count - 1) != rank - 1 || !(from[from.rank - 1] == dims[rank - 1])) continue;
+      const leaf l = resolve(x);
+      const extent stride = l.access.strides[from.rank - 1];
+      const bool rows = kind(l.node) != role::source || at(l.node).is_input() || is(l.node, primitive_of<dense_p>.id);
+      const bool repeated = has_symbol(dims) || from.size() * often <= dims.size();
+      if (rows && repeated && !is_symbol(stride) && stride != 0 && stride != 1) need_memory(x, true);
     }
   }
   /// `contiguous_form`: the elements must be in row-major order of their own.

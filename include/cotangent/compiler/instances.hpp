@@ -183,7 +183,11 @@ class per_instance_program {
   /// The elements of node n.
   constexpr element_array elements(int n) {
     element_array a{g_[n].dims, form_of(g_[n].dims), nullptr};
-    if (first_[std::size_t(n)] < 0) keep(n, picked(whole_[std::size_t(n)], a.form.axes));
+    if (first_[std::size_t(n)] < 0) {
+      sequence<value> parts = picked(whole_[std::size_t(n)], a.form.axes);
+      for (value& part : parts) part = reordered(part, a.form);
+      keep(n, parts);
+    }
     a.parts = parts_.data() + first_[std::size_t(n)];
     return a;
   }
@@ -192,11 +196,17 @@ class per_instance_program {
     for (value v : parts) parts_.push_back(v);
   }
 
+  /// An element with the axes of the instances as an array has them, or from there in their own order.
+  static constexpr value reordered(value part, const element_form& form) {
+    return form.axes.rank == 2 && form.axes[0] > form.axes[1] ? transpose(part, {1, 0}) : part;
+  }
+
   /// The array of node n.
   constexpr value whole(int n) {
     value& x = whole_[std::size_t(n)];
     if (x) return x;
-    const sequence<value> parts = vectors(n);
+    sequence<value> parts = vectors(n);
+    for (value& part : parts) part = reordered(part, form_of(g_[n].dims));
     if (parts.empty()) return x = constant(b_, g_[n].type, g_[n].dims, 0);
     return x = assembled(b_, parts, g_[n].dims, form_of(g_[n].dims).axes);
   }
@@ -342,6 +352,7 @@ class per_instance_program {
       });
       if (over.rank > 0 && sum) {
         value instances = as_instances(sum, x.form.instances);
+        if (over.rank == 2) over = {0, 1};
         call d = c;
         d.b = &b_, d.operands = &instances, d.result = {}, d.dims = form_of(c.dims).instances, d.attributes = over.dims, d.attribute_count = over.rank;
         sum = b_.emit_inferred(d);

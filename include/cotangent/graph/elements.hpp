@@ -34,6 +34,7 @@ struct element_limits {
 
 /// An array as instances of a few elements.
 struct element_form {
+  static constexpr extent lanes = 64;  // where the last axis of the instances is shorter, a longer one comes last instead
   bool fits = true;
   shape axes;        // of the instances; none: the array is one instance
   shape instances;   // their extents
@@ -46,6 +47,7 @@ struct element_form {
       strides.push_back(0);
       if (limits.is_instances(dims[i])) axes.push_back(i), instances.push_back(dims[i]);
     }
+    if (axes.rank == 2 && instances[1] < lanes && instances[1] < instances[0]) axes = {axes[1], axes[0]}, instances = {instances[1], instances[0]};
     for (int i = dims.rank; fits && i-- > 0;) {
       if (axes.contains(i)) continue;
       strides[i] = count;
