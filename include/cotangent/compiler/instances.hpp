@@ -108,6 +108,24 @@ constexpr element_limits instances_of(const graph& g) {
   return {0, 0, {}};
 }
 
+/// The same for the body of a loop. One without matrix products may have its last axis as its instances: a state of a few
+/// vectors, whose turns are then one kernel over the vectors' elements.
+constexpr element_limits instances_of_body(const graph& g) {
+  if (is_per_instance(g)) return {};
+  constexpr extent least = 4;
+  extent most = 0, last = 0;
+  for (int n = 0; n < g.size(); ++n) {
+    const shape& dims = g[n].dims;
+    if (g[n].op_id == primitive_of<dot_general_p>.id) return {0, 0, {}};
+    if (dims.rank < 2 || has_symbol(dims) || dims.size() <= most) continue;
+    most = dims.size(), last = dims[dims.rank - 1];
+  }
+  element_limits vectors;
+  vectors.extents.push_back(last);
+  if (last >= least && is_per_instance(g, vectors)) return vectors;
+  return {0, 0, {}};
+}
+
 /// Rewrites a graph element by element.
 class per_instance_program {
  public:
@@ -463,29 +481,30 @@ class per_instance_program {
 };
 
 /// Whether an array inside a loop is one of instances that have several elements.
-constexpr bool splits(const node& x) {
-  const element_form f(x.dims);
+constexpr bool splits(const node& x, const element_limits& limits) {
+  const element_form f(x.dims, limits);
   return f.fits && f.axes.rank > 0 && f.count > 1;
 }
 /// The axes that the elements of an array of instances keep; if it is stacked, of a stack of them.
-constexpr shape instance_axes(const shape& dims, bool stacked = false) {
-  shape axes = element_form(stacked ? erase(dims, 0) : dims).axes;
+constexpr shape instance_axes(const shape& dims, const element_limits& limits, bool stacked = false) {
+  shape axes = element_form(stacked ? erase(dims, 0) : dims, limits).axes;
   if (!stacked) return axes;
   for (int j = 0; j < axes.rank; ++j) ++axes[j];
   return insert(axes, 0, 0);
 }
 /// Values of which those that `split` names, from `first` on, are taken apart.
-constexpr sequence<value> taken_apart(const sequence<value>& values, const flag_list& split, std::size_t first, bool stacked = false) {
+constexpr sequence<value> taken_apart(const sequence<value>& values, const flag_list& split, const element_limits& limits, std::size_t first, bool stacked = false) {
   sequence<value> r;
   for (std::size_t k = 0; k < values.size(); ++k) {
-    if (split[first + k]) r = concat(r, picked(values[k], instance_axes(values[k].dims(), stacked)));
+    if (split[first + k]) r = concat(r, picked(values[k], instance_axes(values[k].dims(), limits, stacked)));
     else r.push_back(values[k]);
   }
   return r;
 }
 /// The results of a loop from those of one over elements. They are like the body's outputs, of which `split` names some; from
 /// number `stacks` on they are stacks of `length`.
-constexpr sequence<value> put_together(builder& b, const graph& body, const sequence<value>& results, const flag_list& split, std::size_t stacks, extent length) {
+constexpr sequence<value> put_together(builder& b, const graph& body, const sequence<value>& results, const flag_list& split, const element_limits& limits,
+                                       std::size_t stacks, extent length) {
   sequence<value> r;
   std::size_t at = 0;
   for (std::size_t o = 0; o < body.outputs.size() && !b.failed(); ++o) {
@@ -495,12 +514,12 @@ constexpr sequence<value> put_together(builder& b, const graph& body, const sequ
     }
     const bool stacked = o >= stacks;
     shape dims = body[body.outputs[o]].dims;
-    const element_form form(dims);
+    const element_form form(dims, limits);
     const sequence<value> list = part(results, at, std::size_t(form.count));
     at += list.size();
     for (int j = 0; j < form.axes.rank; ++j) dims[int(form.axes[j])] = list[0].dims()[j + int(stacked)];  // the body's symbols mean nothing here
     if (stacked) dims = insert(dims, 0, length);
-    r.push_back(assembled(b, list, dims, instance_axes(dims, stacked)));
+    r.push_back(assembled(b, list, dims, instance_axes(dims, limits, stacked)));
   }
   return r;
 }
@@ -508,42 +527,44 @@ constexpr sequence<value> put_together(builder& b, const graph& body, const sequ
 /// The results of a scan, or null values if it should stay as it is: where its body is a per-instance program, carries, xs and
 /// ys that are arrays of instances become their elements.
 constexpr sequence<value> split_loop(builder& b, const scan_call& s) {
-  if (!is_per_instance(s.body)) return {};
+  const element_limits limits = instances_of_body(s.body);
+  if (limits.few == 0) return {};
   flag_list inputs, outputs;
   bool any = false;
-  for (std::size_t i = 0; i < s.body.inputs.size(); ++i) inputs.push_back(i >= s.carry(0) && i < s.constant(0) && splits(s.body[s.body.inputs[i]]));
+  for (std::size_t i = 0; i < s.body.inputs.size(); ++i) inputs.push_back(i >= s.carry(0) && i < s.constant(0) && splits(s.body[s.body.inputs[i]], limits));
   for (std::size_t o = 0; o < s.body.outputs.size(); ++o) {
-    outputs.push_back(o < s.carries.size() ? inputs[s.carry(o)] : splits(s.body[s.body.outputs[o]]));
+    outputs.push_back(o < s.carries.size() ? inputs[s.carry(o)] : splits(s.body[s.body.outputs[o]], limits));
     any = any || outputs[o];
   }
   if (!any) return {};
-  per_instance_program elements(s.body);
+  per_instance_program elements(s.body, limits);
   scan_call t = s;
   t.body = elements.run(inputs, outputs);
   if (!elements.fits()) return {};
-  t.carries = taken_apart(s.carries, inputs, s.carry(0)), t.xs = taken_apart(s.xs, inputs, s.element(0), true);
-  return put_together(b, s.body, scan_p::write(b, t), outputs, s.carries.size(), s.length);
+  t.carries = taken_apart(s.carries, inputs, limits, s.carry(0)), t.xs = taken_apart(s.xs, inputs, limits, s.element(0), true);
+  return put_together(b, s.body, scan_p::write(b, t), outputs, limits, s.carries.size(), s.length);
 }
 /// The same of a while loop.
 constexpr sequence<value> split_loop(builder& b, const while_call& w) {
-  if (!is_per_instance(w.body) || !has_elements(w.condition, {})) return {};
+  const element_limits limits = instances_of_body(w.body);
+  if (limits.few == 0 || !has_elements(w.condition, limits)) return {};
   flag_list inputs, tested, none{false};
   bool any = false;
   while_call t = w;
   t.tested = 0;
   for (std::size_t i = 0; i < w.body.inputs.size(); ++i) {
     const node& x = w.body[w.body.inputs[i]];
-    inputs.push_back(i < w.carries.size() && splits(x));
+    inputs.push_back(i < w.carries.size() && splits(x, limits));
     any = any || inputs[i];
-    if (i < w.tested) t.tested += inputs[i] ? std::size_t(element_form(x.dims).count) : 1;
+    if (i < w.tested) t.tested += inputs[i] ? std::size_t(element_form(x.dims, limits).count) : 1;
   }
   for (std::size_t i = 0; i < w.condition.inputs.size(); ++i) tested.push_back(i < w.tested && inputs[i]);
   if (!any) return {};
-  per_instance_program body(w.body), condition(w.condition);
+  per_instance_program body(w.body, limits), condition(w.condition, limits);
   t.body = body.run(inputs, inputs), t.condition = condition.run(tested, none);
   if (!body.fits() || !condition.fits()) return {};
-  t.carries = taken_apart(w.carries, inputs, 0);
-  return put_together(b, w.body, while_p::write(b, t), inputs, w.carries.size(), 0);
+  t.carries = taken_apart(w.carries, inputs, limits, 0);
+  return put_together(b, w.body, while_p::write(b, t), inputs, limits, w.carries.size(), 0);
 }
 
 /// The graph with its loops over elements; `any` says whether there are some.
@@ -566,7 +587,7 @@ constexpr graph split_loops(const graph& g, bool& any) {
 /// Whether a loop in the graph could be split.
 constexpr bool may_split_loops(const graph& g) {
   for (const graph& body : g.subgraphs)
-    if (is_per_instance(body)) return true;
+    if (instances_of_body(body).few > 0) return true;
   return false;
 }
 
