@@ -25,9 +25,9 @@ constexpr auto log_density = [](auto alpha, auto mu, auto q, auto l, auto x) {
 /// log det - |Q|^2 / 2 of the Wishart prior, up to a constant.
 constexpr auto log_prior = [](auto q, auto l) { return -0.5 * (ct::sum(ct::exp(2.0 * q)) + ct::sum(l * l)); };
 constexpr auto log_posterior = [](auto alpha, auto mu, auto q, auto l, auto x) {
-  const auto of_components = ct::vmap(log_density, ct::in_axes<0, 0, 0, 0, ct::none>);
-  const auto beta = ct::vmap(of_components, ct::in_axes<ct::none, ct::none, ct::none, ct::none, 0>)(alpha, mu, q, l, x);  // [n, K]
-  return ct::sum(ct::logsumexp(beta, ct::axis<1>)) - double(x.extent(0)) * ct::logsumexp(alpha) + ct::sum(ct::vmap(log_prior)(q, l));
+  const auto at_points = ct::vmap(log_density, ct::in_axes<ct::none, ct::none, ct::none, ct::none, 0>);
+  const auto beta = ct::vmap(at_points, ct::in_axes<0, 0, 0, 0, ct::none>)(alpha, mu, q, l, x);  // [K, n]
+  return ct::sum(ct::logsumexp(beta, ct::axis<0>)) - double(x.extent(0)) * ct::logsumexp(alpha) + ct::sum(ct::vmap(log_prior)(q, l));
 };
 constexpr auto gradient = ct::grad(log_posterior, ct::wrt<0, 1, 2, 3>);
 
