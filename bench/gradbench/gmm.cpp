@@ -17,16 +17,16 @@ constexpr auto factor = [](auto q, auto l) {
   const auto below = (column * (2 * d - 3 - column) >> 1) + row - 1;  // where l holds an element below the diagonal
   return ct::where(row > column, ct::take<0>(l, below), ct::where(row == column, ct::expand_dims<0>(ct::exp(q)), 0.0));
 };
-/// The logarithm of alpha's exponential times the density at x, up to a constant.
-constexpr auto log_density = [](auto alpha, auto mu, auto q, auto l, auto x) {
+/// The logarithms of alpha's exponential times one component's density at all points [n], up to a constant.
+constexpr auto log_densities = [](auto alpha, auto mu, auto q, auto l, auto x) {
   const auto Q = factor(q, l);
-  return alpha + ct::sum(q) - 0.5 * ct::sum(ct::square(ct::matmul(Q, x - mu)));
+  const auto y = ct::matmul(Q, ct::transpose(x)) - ct::expand_dims<1>(ct::matmul(Q, mu));  // [d, n]
+  return alpha + ct::sum(q) - 0.5 * ct::sum(ct::square(y), ct::axis<0>);
 };
 /// log det - |Q|^2 / 2 of the Wishart prior, up to a constant.
 constexpr auto log_prior = [](auto q, auto l) { return -0.5 * (ct::sum(ct::exp(2.0 * q)) + ct::sum(l * l)); };
 constexpr auto log_posterior = [](auto alpha, auto mu, auto q, auto l, auto x) {
-  const auto at_points = ct::vmap(log_density, ct::in_axes<ct::none, ct::none, ct::none, ct::none, 0>);
-  const auto beta = ct::vmap(at_points, ct::in_axes<0, 0, 0, 0, ct::none>)(alpha, mu, q, l, x);  // [K, n]
+  const auto beta = ct::vmap(log_densities, ct::in_axes<0, 0, 0, 0, ct::none>)(alpha, mu, q, l, x);  // [K, n]
   return ct::sum(ct::logsumexp(beta, ct::axis<0>)) - double(x.extent(0)) * ct::logsumexp(alpha) + ct::sum(ct::vmap(log_prior)(q, l));
 };
 constexpr auto gradient = ct::grad(log_posterior, ct::wrt<0, 1, 2, 3>);
