@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   gradbench::add_ode();
   gradbench::add_det<5>();
   gradbench::add_det<6>();
-  gradbench::add_kmeans<100, 1000, 8>();
+  gradbench::add_kmeans<10, 1000, 8>();
   gradbench::add_kmeans<100, 10000, 16>();
   gradbench::add_saddle();
   gradbench::add_particle();
