@@ -59,13 +59,31 @@ template <int D, int K, int N> struct gmm {
 
   // ---- by hand, point by point ----
 
-  /// y = Q (x_n - mu_k); returns |y|^2
-  double moved(int n, int k, const double* diagonal, double* __restrict y, double* __restrict c) const {
-    const double *px = &x.data()[n * D], *pm = &mu.data()[k * D], *pl = &l.data()[k * lower];
-    for (int i = 0; i < D; ++i) c[i] = px[i] - pm[i], y[i] = diagonal[i] * c[i];
+  /// Q's columns, from the diagonal down or from a multiple of 8 rows (zero above the diagonal), so that they are whole vectors.
+  static constexpr int step = D < 16 ? 1 : 8, together = D % 8 ? 1 : 4, height = (D + step - 1) / step * step, elements = [] {
+    int n = 0;
+    for (int j = 0; j < D; ++j) n += height - j / step * step;
+    return n;
+  }();
+  void columns(int k, double* __restrict to) const {
+    const double* pl = &l.data()[k * lower];
     for (int j = 0; j < D; ++j) {
-      for (int i = j + 1; i < D; ++i) y[i] += pl[i - j - 1] * c[j];
-      pl += D - 1 - j;
+      for (int i = j / step * step; i < height; ++i) *to++ = i < j || i >= D ? 0 : i == j ? std::exp(q(k, j)) : *pl++;
+    }
+  }
+  /// y = Q (x_n - mu_k); returns |y|^2
+  double moved(int n, int k, const double* __restrict pq, double* __restrict y, double* __restrict c) const {
+    const double *px = &x.data()[n * D], *pm = &mu.data()[k * D];
+    for (int i = 0; i < D; ++i) c[i] = px[i] - pm[i];
+    for (int i = 0; i < height; ++i) y[i] = 0;
+    for (int j = 0; j < D; j += together) {  // several columns at once, as y goes through memory
+      const int first = j / step * step, rest = height - first;
+      for (int i = 0; i < rest; ++i) {
+        double sum = 0;
+        for (int u = 0; u < together; ++u) sum += pq[u * rest + i] * c[j + u];
+        y[first + i] += sum;
+      }
+      pq += together * rest;
     }
     double squares = 0;
     for (int i = 0; i < D; ++i) squares += y[i] * y[i];
@@ -80,37 +98,48 @@ template <int D, int K, int N> struct gmm {
   }
 
   double value() const {
-    std::vector<double> diagonal(K * D), beta(K), weights(K), y(D), c(D), offset(K);
+    std::vector<double> Q(K * elements), beta(K), weights(K), y(height), c(D), offset(K);
     double v = 0;
-    for (int i = 0; i < K * D; ++i) diagonal[i] = std::exp(q.data()[i]), offset[i / D] += q.data()[i];
+    for (int k = 0; k < K; ++k) columns(k, &Q[k * elements]);
+    for (int i = 0; i < K * D; ++i) offset[i / D] += q.data()[i];
     for (int n = 0; n < N; ++n) {
-      for (int k = 0; k < K; ++k) beta[k] = alpha(k) + offset[k] - 0.5 * moved(n, k, &diagonal[k * D], y.data(), c.data());
+      for (int k = 0; k < K; ++k) beta[k] = alpha(k) + offset[k] - 0.5 * moved(n, k, &Q[k * elements], y.data(), c.data());
       v += log_sum_exp(beta.data(), weights.data());
     }
     v -= N * log_sum_exp(alpha.data(), weights.data());
-    for (double e : diagonal) v -= 0.5 * e * e;
-    for (double e : l) v -= 0.5 * e * e;
+    for (double e : Q) v -= 0.5 * e * e;
     return v;
   }
 
   [[gnu::noinline]] void by_hand() {
-    std::vector<double> diagonal(K * D), by_diagonal(K * D), offset(K), beta(K), weights(K), y(K * D), c(K * D), pull(K * D);
+    std::vector<double> Q(K * elements), by_Q(K * elements), diagonal(K * D), by_diagonal(K * D), offset(K), beta(K), weights(K), y(K * height), c(K * D), pull(K * D);
+    for (int k = 0; k < K; ++k) columns(k, &Q[k * elements]);
     for (int i = 0; i < K * D; ++i) diagonal[i] = std::exp(q.data()[i]), offset[i / D] += q.data()[i];
-    std::fill(by_alpha.begin(), by_alpha.end(), 0.0), std::fill(by_l.begin(), by_l.end(), 0.0);
+    std::fill(by_alpha.begin(), by_alpha.end(), 0.0);
     for (int n = 0; n < N; ++n) {
-      for (int k = 0; k < K; ++k) beta[k] = alpha(k) + offset[k] - 0.5 * moved(n, k, &diagonal[k * D], &y[k * D], &c[k * D]);
+      for (int k = 0; k < K; ++k) beta[k] = alpha(k) + offset[k] - 0.5 * moved(n, k, &Q[k * elements], &y[k * height], &c[k * D]);
       log_sum_exp(beta.data(), weights.data());
       for (int k = 0; k < K; ++k) {
         const double w = weights[k];
-        double *__restrict py = &y[k * D], *__restrict pg = &by_l.data()[k * lower];
-        const double* pc = &c[k * D];
+        double *__restrict py = &y[k * height], *__restrict pg = &by_Q[k * elements];
+        const double* __restrict pc = &c[k * D];
         by_alpha(k) += w;
-        for (int i = 0; i < D; ++i) py[i] *= w, pull[k * D + i] += py[i], by_diagonal[k * D + i] -= py[i] * pc[i];
+        for (int i = 0; i < height; ++i) py[i] *= w;
+        for (int i = 0; i < D; ++i) pull[k * D + i] += py[i];
         for (int j = 0; j < D; ++j) {
-          for (int i = j + 1; i < D; ++i) pg[i - j - 1] -= py[i] * pc[j];
-          pg += D - 1 - j;
+          const int first = j / step * step, rest = height - first;
+          for (int i = 0; i < rest; ++i) pg[i] -= py[first + i] * pc[j];
+          pg += rest;
         }
       }
+    }
+    for (int k = 0; k < K; ++k) {
+      const double* pg = &by_Q[k * elements];
+      double* pl = &by_l.data()[k * lower];
+      for (int j = 0; j < D; ++j)
+        for (int i = j / step * step; i < height; ++i, ++pg)
+          if (i == j) by_diagonal[k * D + j] = *pg;
+          else if (i > j && i < D) *pl++ = *pg;
     }
     finish(diagonal.data(), by_diagonal.data(), pull.data());
   }
