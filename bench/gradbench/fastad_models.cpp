@@ -114,7 +114,8 @@ template <int N> struct stochastic_volatility {
     double a, b, c;
     std::vector<double> g(N);
     return gradbench::slope_error([&] { return log_density(g.data(), a, b, c); },
-                                  {{numbers(phi), numbers(by_phi)}, {numbers(sigma), numbers(by_sigma)}, {numbers(mu), numbers(by_mu)}, {numbers(noise), numbers(by_noise)}});
+                                  {{numbers(phi), numbers(by_phi)}, {numbers(sigma), numbers(by_sigma)}, {numbers(mu), numbers(by_mu)},
+                                   {numbers(noise), numbers(by_noise)}});
   }
 };
 

@@ -112,7 +112,8 @@ template <int D, int K, int N> struct gmm {
   }
 
   [[gnu::noinline]] void by_hand() {
-    std::vector<double> Q(K * elements), by_Q(K * elements), diagonal(K * D), by_diagonal(K * D), offset(K), beta(K), weights(K), y(K * height), c(K * D), pull(K * D);
+    std::vector<double> Q(K * elements), by_Q(K * elements), diagonal(K * D), by_diagonal(K * D), offset(K), beta(K), weights(K);
+    std::vector<double> y(K * height), c(K * D), pull(K * D);
     for (int k = 0; k < K; ++k) columns(k, &Q[k * elements]);
     for (int i = 0; i < K * D; ++i) diagonal[i] = std::exp(q.data()[i]), offset[i / D] += q.data()[i];
     std::fill(by_alpha.begin(), by_alpha.end(), 0.0);
