@@ -17,11 +17,12 @@ constexpr auto factor = [](auto q, auto l) {
   const auto below = (column * (2 * d - 3 - column) >> 1) + row - 1;  // where l holds an element below the diagonal
   return ct::where(row > column, ct::take<0>(l, below), ct::where(row == column, ct::expand_dims<0>(ct::exp(q)), 0.0));
 };
-/// The logarithms of alpha's exponential times one component's density at all points [n], up to a constant.
-constexpr auto log_densities = [](auto alpha, auto mu, auto q, auto l, auto x) {
-  const auto Q = factor(q, l);
-  const auto y = ct::matmul(Q, ct::transpose(x)) - ct::expand_dims<1>(ct::matmul(Q, mu));  // [d, n]
-  return alpha + ct::sum(q) - 0.5 * ct::sum(ct::square(y), ct::axis<0>);
+/// The logarithm of alpha's exponential times one component's density at x, up to a constant.
+constexpr auto log_density = [](auto alpha, auto mu, auto q, auto Q, auto x) {
+  return alpha + ct::sum(q) - 0.5 * ct::sum(ct::square(ct::matmul(Q, x - mu)));
+};
+constexpr auto log_densities = [](auto alpha, auto mu, auto q, auto l, auto x) {  // of one component at all points
+  return ct::vmap(log_density, ct::in_axes<ct::none, ct::none, ct::none, ct::none, 0>)(alpha, mu, q, factor(q, l), x);
 };
 /// log det - |Q|^2 / 2 of the Wishart prior, up to a constant.
 constexpr auto log_prior = [](auto q, auto l) { return -0.5 * (ct::sum(ct::exp(2.0 * q)) + ct::sum(l * l)); };
