@@ -107,6 +107,31 @@ template <class T, class F, class G> void check_special(const char* name, F f, G
 #define CHECK_SPECIAL(NAME) check_special<TestType>(#NAME, [](auto x) { return NAME(x); }, [](wider<TestType> x) { return std::NAME(x); })
 
 template <class W> W logistic_oracle(W x) { return 1 / (1 + std::exp(-x)); }
+template <class W> W exp10_oracle(W x) { return std::pow(W(10), x); }
+
+/// The recurrence to x >= 40 and the asymptotic series (Abramowitz and Stegun, 6.3.5, 6.3.18); below 0 the reflection (6.3.7).
+template <class W> W digamma_oracle(W argument) {
+  constexpr long double pi = 3.14159265358979323846264338327950288L;
+  long double x = argument, r = 0;
+  if (x < 0) {
+    const long double d = x - std::nearbyint(x);
+    r = std::abs(d) == 0.5L ? 0 : -pi / std::tan(pi * d);
+    x = 1 - x;
+  }
+  long double sum = 0;
+  for (; x < 40; ++x) sum += 1 / x;
+  const long double y = 1 / (x * x);
+  return W(r + (std::log(x) - 0.5L / x - y * (1.0L / 12 - y * (1.0L / 120 - y * (1.0L / 252 - y * (1.0L / 240 - y / 132)))) - sum));
+}
+
+/// Newton's steps from the function itself, in more digits.
+template <class T> wider<T> erf_inv_oracle(wider<T> x) {
+  if (std::abs(x) == 1) return x * infinity_of<wider<T>>;
+  const long double a = std::abs(x), two_over_sqrt_pi = 1.12837916709551257389615890312154517L;
+  long double y = erf_inv(pack<double, 1>(double(a)))[0];
+  for (int i = 0; i < 3; ++i) y -= (a < 0.5L ? std::erf(y) - a : (1 - a) - std::erfc(y)) / (two_over_sqrt_pi * std::exp(-y * y));
+  return wider<T>(x < 0 ? -y : y);
+}
 
 }  // namespace
 
@@ -117,6 +142,7 @@ TEMPLATE_TEST_CASE("exponential functions are within 2 ULP", "[maths]", float, d
   CHECK(WORST(exp2, {low * T(1.45), high * T(1.45)}, {T(-2), T(2)}, {}) <= 1);
   CHECK(WORST(expm1, {T(-45), high}, {T(-2), T(2)}, {}) <= 2);
   CHECK(WORST(tanh, {T(-2), T(2)}, {T(-22), T(22)}, {}) <= 2);
+  CHECK(worst<T>([](auto x) { return exp10(x); }, exp10_oracle<wider<T>>, {{low * T(0.435), high * T(0.435)}, {T(-2), T(2)}, {}}) <= 2);
   CHECK(worst<T>([](auto x) { return logistic(x); }, logistic_oracle<wider<T>>, {{low, -low}, {T(-3), T(3)}, {}}) <= 2);
 }
 
@@ -151,8 +177,9 @@ TEMPLATE_TEST_CASE("sin, cos and tan are within 2 ULP next to multiples of pi / 
   CHECK(worst <= 2);
 }
 
-TEMPLATE_TEST_CASE("erf and roots are within 2 ULP", "[maths]", float, double) {
+TEMPLATE_TEST_CASE("error functions and roots are within 2 ULP", "[maths]", float, double) {
   CHECK(WORST(erf, {TestType(-2), TestType(2)}, {TestType(-7), TestType(7)}, {}) <= 2);
+  CHECK(WORST(erfc, {TestType(-1), TestType(1)}, {TestType(-6), TestType(6)}, {TestType(0.7), TestType(4)}, {TestType(4), TestType(28)}, {}) <= 2);
   CHECK(WORST(cbrt, {TestType(-10), TestType(10)}, {}) <= 1);
   CHECK(WORST(sqrt, {}) <= 0.5);
   CHECK(worst<TestType>([](auto x) { return rsqrt(x); }, [](wider<TestType> x) { return 1 / std::sqrt(x); }, {{}}) <= 1.5);
@@ -213,6 +240,12 @@ TEMPLATE_TEST_CASE("special values are the C library's", "[maths]", float, doubl
   CHECK_SPECIAL(atan);
   CHECK_SPECIAL(sinh);
   CHECK_SPECIAL(cosh);
+  CHECK_SPECIAL(asinh);
+  CHECK_SPECIAL(acosh);
+  CHECK_SPECIAL(atanh);
+  CHECK_SPECIAL(erfc);
+  CHECK_SPECIAL(lgamma);
+  check_special<TestType>("exp10", [](auto x) { return exp10(x); }, exp10_oracle<wider<TestType>>);
   check_special<TestType>("logistic", [](auto x) { return logistic(x); }, logistic_oracle<wider<TestType>>);
 }
 
@@ -233,6 +266,9 @@ TEMPLATE_TEST_CASE("inverse and hyperbolic functions are within 2 ULP", "[maths]
   CHECK(WORST(atan, {T(-4), T(4)}, {}) <= 2);
   CHECK(WORST(sinh, {T(-3), T(3)}, {-high, high}) <= 2);
   CHECK(WORST(cosh, {T(-3), T(3)}, {-high, high}) <= 2);
+  CHECK(WORST(asinh, {T(-1), T(1)}, {T(-10), T(10)}, {}) <= 2);
+  CHECK(WORST(acosh, {T(1), T(2.5)}, {T(1), T(20)}, {}) <= 2);
+  CHECK(WORST(atanh, {T(-1), T(1)}, {T(-1e-3), T(1e-3)}, {T(0.99), T(1)}, {}) <= 2);
 }
 
 TEMPLATE_TEST_CASE("atan2 is within 2 ULP in every quadrant, and at zeros and infinities", "[maths]", float, double) {
@@ -258,6 +294,97 @@ TEMPLATE_TEST_CASE("atan2 is within 2 ULP in every quadrant, and at zeros and in
       CAPTURE(y, x, got);
       CHECK(check(y, x, got));
     }
+}
+
+TEMPLATE_TEST_CASE("hypot is within 2 ULP, and as in C at zeros, infinities and NaN", "[maths]", float, double) {
+  using T = TestType;
+  constexpr int N = native_lanes<T>;
+  const auto check = [](T x, T y, T got) {
+    return ulp_error(got, std::hypot(wider<T>(x), wider<T>(y))) <= 2 && same(got, hypot(pack<T, 1>(x), pack<T, 1>(y))[0]);
+  };
+  for (const domain<T>& d : {domain<T>{-1, 1}, domain<T>{}}) {
+    const std::vector<T> x = d.sample(samples, 5), y = d.sample(samples, 6);
+    for (int i = 0; i < samples; i += N) {
+      const auto r = hypot(pack<T, N>::load(&x[i]), pack<T, N>::load(&y[i]));
+      for (int j = 0; j < N; ++j)
+        if (!check(x[i + j], y[i + j], r[j])) FAIL("hypot(" << x[i + j] << ", " << y[i + j] << ") is not " << r[j]);
+    }
+  }
+  const T large = std::numeric_limits<T>::max(), tiny = std::numeric_limits<T>::denorm_min();
+  const T values[] = {0, -T(0), 1, -1, infinity_of<T>, -infinity_of<T>, nan_of<T>, large, -large, large / 2, tiny, -tiny, 1000 * tiny, 3};
+  for (T x : values)
+    for (T y : values) {
+      const T got = hypot(pack<T, N>(x), pack<T, N>(y))[N - 1];
+      CAPTURE(x, y, got);
+      CHECK(check(x, y, got));
+    }
+}
+
+TEMPLATE_TEST_CASE("rem is exact, also of quotients that a number does not hold", "[maths]", float, double) {
+  using T = TestType;
+  constexpr int N = native_lanes<T>;
+  const auto check = [](T x, T y, T got) { return same(got, T(std::fmod(x, y))) && same(got, rem(pack<T, 1>(x), pack<T, 1>(y))[0]); };
+  const domain<T> any{}, one{-1, 1}, near{T(-1e6), T(1e6)};
+  for (const auto& [of_x, of_y] : {std::pair(any, any), std::pair(one, one), std::pair(near, one)}) {
+    const std::vector<T> x = of_x.sample(samples, 8), y = of_y.sample(samples, 9);
+    for (int i = 0; i < samples; i += N) {
+      const auto r = rem(pack<T, N>::load(&x[i]), pack<T, N>::load(&y[i]));
+      for (int j = 0; j < N; ++j)
+        if (!check(x[i + j], y[i + j], r[j])) FAIL("rem(" << x[i + j] << ", " << y[i + j] << ") is not " << r[j]);
+    }
+  }
+  const T large = std::numeric_limits<T>::max(), tiny = std::numeric_limits<T>::denorm_min();
+  const T values[] = {0, -T(0), 1, -1, infinity_of<T>, -infinity_of<T>, nan_of<T>, large, -large, tiny, -tiny, 5 * tiny, 7, T(-0.1), 3, T(1e7)};
+  for (T x : values)
+    for (T y : values) {
+      const T got = rem(pack<T, N>(x), pack<T, N>(y))[N - 1];
+      CAPTURE(x, y, got);
+      CHECK(check(x, y, got));
+    }
+}
+
+TEST_CASE("rem of integers is exact, and x where the divisor is 0", "[maths]") {
+  const std::int64_t x = 9007199254740993, y = 10;
+  CHECK(rem(pack<std::int64_t, 4>(x), pack<std::int64_t, 4>(y))[1] == 3);
+  CHECK(rem(pack<std::int64_t, 4>(-x), pack<std::int64_t, 4>(y))[1] == -3);
+  CHECK(rem(pack<std::int64_t, 1>(x), pack<std::int64_t, 1>(std::int64_t(0)))[0] == x);
+}
+
+TEMPLATE_TEST_CASE("lgamma and digamma are within 2 ULP where x is positive", "[maths]", float, double) {
+  using T = TestType;
+  const T large = single<T> ? T(1e36) : T(1e300);
+  CHECK(WORST(lgamma, {T(0), T(1)}, {T(0.7), T(4.2)}, {T(0), T(20)}, {T(0), T(1e-3)}, {T(100), large}) <= 2);
+  const auto psi = [](auto x) { return digamma(x); };
+  CHECK(worst<T>(psi, digamma_oracle<wider<T>>, {{T(1e-3), T(1)}, {T(0.7), T(1.4)}, {T(1.5), T(4.2)}, {T(1.5), T(20)}, {T(100), large}}) <= 2);
+  // Next to its zero, where the oracle itself cancels.
+  const pack<T, 1> zero(T(1.4616321449683622));
+  CHECK(ulp_error(digamma(zero)[0], wider<T>(single<T> ? -1.20360525491066695e-8L : -9.241265521729427e-17L)) <= 2);
+}
+
+TEMPLATE_TEST_CASE("lgamma and digamma where x is negative", "[maths]", float, double) {
+  using T = TestType;
+  // In ULP of the largest of the terms, which cancel near zeros: 1, log |x|, the result.
+  const auto worst = [](auto f, auto oracle, domain<T> d) {
+    double worst = 0;
+    for (T x : d.sample(samples, 10)) {
+      const wider<T> want = oracle(wider<T>(x)), scale = std::max({wider<T>(1), std::log(std::abs(wider<T>(x))), std::abs(want)});
+      const T got = f(pack<T, native_lanes<T>>(x))[0];
+      CHECK(same(got, f(pack<T, 1>(x))[0]));
+      worst = std::max(worst, double(std::abs(got - want) / (scale * std::numeric_limits<T>::epsilon())));
+    }
+    return worst;
+  };
+  for (const domain<T>& d : {domain<T>{-1, 0}, domain<T>{-6, -1}, domain<T>{-40, -6}}) {
+    CAPTURE(d.low, d.high);
+    CHECK(worst([](auto x) { return lgamma(x); }, [](wider<T> x) { return std::lgamma(x); }, d) <= 4);
+    CHECK(worst([](auto x) { return digamma(x); }, digamma_oracle<wider<T>>, d) <= 4);
+  }
+}
+
+TEMPLATE_TEST_CASE("erf_inv is within 2 ULP", "[maths]", float, double) {
+  using T = TestType;
+  const auto inverse = [](auto x) { return erf_inv(x); };
+  CHECK(worst<T>(inverse, erf_inv_oracle<T>, {{T(-1), T(1)}, {T(-1e-3), T(1e-3)}, {T(0.9), T(1)}, {T(1) - T(1e-5), T(1)}}) <= 2);
 }
 
 TEMPLATE_TEST_CASE("special functions agree with known values", "[maths]", float, double) {

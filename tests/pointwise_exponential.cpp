@@ -1,4 +1,4 @@
-/// exp exp2 expm1 log log2 log10 log1p sqrt rsqrt cbrt logistic erf erfc erf_inv lgamma digamma trigamma pow integer_pow.
+/// exp exp2 exp10 expm1 log log2 log10 log1p sqrt rsqrt cbrt logistic erf erfc erf_inv lgamma digamma trigamma pow integer_pow.
 
 #include "check_derivatives.hpp"
 
@@ -7,7 +7,7 @@ using namespace checks;
 
 TEST_CASE("derivatives of exponentials and logarithms") {
   constexpr auto f = [](auto x) {
-    return std::tuple(ct::exp(x), ct::exp2(x), ct::expm1(x), ct::log(x), ct::log2(x), ct::log10(x), ct::log1p(x), ct::logistic(x));
+    return std::tuple(ct::exp(x), ct::exp2(x), ct::exp10(x), ct::expm1(x), ct::log(x), ct::log2(x), ct::log10(x), ct::log1p(x), ct::logistic(x));
   };
   check_derivatives(f, std::tuple(between<double, 3, 7>(0.3, 2.5)));
 }

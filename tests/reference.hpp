@@ -93,6 +93,7 @@ inline const std::map<std::string, unary, std::less<>>& unaries() {
       {"cbrt", [](double x) { return std::cbrt(x); }},
       {"exp", [](double x) { return std::exp(x); }},
       {"exp2", [](double x) { return std::exp2(x); }},
+      {"exp10", [](double x) { return std::pow(10, x); }},
       {"expm1", [](double x) { return std::expm1(x); }},
       {"log", [](double x) { return std::log(x); }},
       {"log2", [](double x) { return std::log2(x); }},

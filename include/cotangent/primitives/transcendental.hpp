@@ -25,6 +25,11 @@ struct exp2_p : floating<exp2_p> {
   static constexpr value derivative(const call& c, int, value g) { return 0.693147180559945309417 * (g * c.result); }
   template <class V> static COTANGENT_INLINE V lane(V x) { return exp2(x); }
 };
+struct exp10_p : floating<exp10_p> {
+  static constexpr std::string_view name = "exp10";
+  static constexpr value derivative(const call& c, int, value g) { return 2.30258509299404568402 * (g * c.result); }
+  template <class V> static COTANGENT_INLINE V lane(V x) { return exp10(x); }
+};
 struct expm1_p : floating<expm1_p> {
   static constexpr std::string_view name = "expm1";
   static constexpr value derivative(const call& c, int, value g) { return g * (c.result + 1.0); }
@@ -168,6 +173,7 @@ struct trigamma_p : pointwise {
 
 constexpr value exp(value x) { return emit<exp_p>({x}); }
 constexpr value exp2(value x) { return emit<exp2_p>({x}); }
+constexpr value exp10(value x) { return emit<exp10_p>({x}); }
 constexpr value expm1(value x) { return emit<expm1_p>({x}); }
 constexpr value log(value x) { return emit<log_p>({x}); }
 constexpr value log2(value x) { return emit<log2_p>({x}); }

@@ -109,6 +109,8 @@ template <tensor A, class B> constexpr A& operator/=(A& a, const B& b) { return 
 template <tensor A> constexpr auto exp(const A& x) { return apply<inexact_unary_function<&exp>{}>(x); }
 /// 2 to the power x
 template <tensor A> constexpr auto exp2(const A& x) { return apply<inexact_unary_function<&exp2>{}>(x); }
+/// 10 to the power x
+template <tensor A> constexpr auto exp10(const A& x) { return apply<inexact_unary_function<&exp10>{}>(x); }
 /// exp(x) - 1, accurate near 0
 template <tensor A> constexpr auto expm1(const A& x) { return apply<inexact_unary_function<&expm1>{}>(x); }
 /// the natural logarithm

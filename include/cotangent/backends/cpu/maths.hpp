@@ -3,11 +3,12 @@
 /// One text for float and double, every width, and scalars in device code. Errors are maxima over random
 /// arguments from the whole domain, against libquadmath; tests/maths.cpp asserts 2 ULP.
 
-#include <cotangent/backends/cpu/maths/elementwise.hpp>
 #include <cotangent/backends/cpu/maths/error_function.hpp>
 #include <cotangent/backends/cpu/maths/exponential.hpp>
+#include <cotangent/backends/cpu/maths/gamma.hpp>
 #include <cotangent/backends/cpu/maths/inverse.hpp>
+#include <cotangent/backends/cpu/maths/inverse_hyperbolic.hpp>
 #include <cotangent/backends/cpu/maths/logarithm.hpp>
 #include <cotangent/backends/cpu/maths/power.hpp>
-#include <cotangent/backends/cpu/maths/special.hpp>
+#include <cotangent/backends/cpu/maths/remainder.hpp>
 #include <cotangent/backends/cpu/maths/trigonometric.hpp>

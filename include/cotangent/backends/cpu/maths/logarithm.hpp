@@ -10,29 +10,32 @@
 namespace cotangent {
 inline namespace COTANGENT_ISA {
 
+/// (log(1 + f) - f) / f^2 for f in [-0.25, 0.5).
+COTANGENT_LANES template <int N> COTANGENT_INLINE pack<float, N> log1p_polynomial(pack<float, N> f) {
+  return polynomial(f, -5.e-01f, 3.333345e-01f, -2.50001e-01f, 1.9990815e-01f, -1.6647045e-01f, 1.4478473e-01f, -1.31637e-01f, 1.0467842e-01f,
+                    -4.51028e-02f);
+}
+
 /// log(1 + f) - f for f in [-0.25, 0.5).
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log1p_tail(pack<T, N> f) {
   using V = pack<T, N>;
-  if constexpr (std::is_same_v<T, float>) {
-    return f * f * polynomial(f, -5.e-01f, 3.333345e-01f, -2.50001e-01f, 1.9990815e-01f, -1.6647045e-01f, 1.4478473e-01f, -1.31637e-01f,
-                              1.0467842e-01f, -4.51028e-02f);
-  } else {
+  if constexpr (std::is_same_v<T, float>) return f * f * log1p_polynomial(f);
+  else {
     const V s = f / (f + T(2)), z = s * s, h = f * f * V(T(0.5));
     const V r = polynomial(z, 0.6666666666667272, 0.3999999999615404, 0.285714293966608, 0.222221383893186, 0.1818636068647379,
                            0.1525009564728218, 0.15368918953084987);
     return fma(s, fma(z, r, h), -h);
   }
 }
+/// The same and `rest`.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log1p_tail(pack<T, N> f, pack<T, N> rest) {
+  if constexpr (std::is_same_v<T, float>) return fma(f * f, log1p_polynomial(f), rest);
+  else return log1p_tail(f) + rest;
+}
 
 /// e log 2 + log(1 + f)
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log_of(pack<T, N> f, pack<T, N> e) {
-  const pack<T, N> sum = multiply_add(e, ln2_high<T>, f);
-  if constexpr (std::is_same_v<T, float>)
-    return fma(f * f,
-               polynomial(f, -5.e-01f, 3.333345e-01f, -2.50001e-01f, 1.9990815e-01f, -1.6647045e-01f, 1.4478473e-01f, -1.31637e-01f,
-                          1.0467842e-01f, -4.51028e-02f),
-               sum);
-  else return sum + log1p_tail(f);
+  return log1p_tail(f, multiply_add(e, ln2_high<T>, f));
 }
 
 /// Measured: 1.33 ULP (float), 1.62 (double). log(0) = -inf, NaN below 0. jnp.log.
@@ -68,6 +71,12 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> log10(pack
   constexpr T log10_2 = single ? T(0x1.344p-2) : T(0x1.34413509f6p-2), log10_2_low = single ? T(0x1.3509f8p-18) : T(0x1.9fef311f12b36p-42);
   const auto [m, e] = take_apart(x);
   return log_in_base(m - T(1), e * V(log10_2), high, low, e * V(log10_2_low));
+}
+
+/// e log 2 + log(1 + f), for finite e. The second part is up to a quarter of the first.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE two_parts<pack<T, N>> log_in_two_parts(pack<T, N> f, pack<T, N> e) {
+  const pack<T, N> high = multiply_add(e, ln2_high<T>, f), lost = f - multiply_subtract(e, ln2_high<T>, high);
+  return {high, log1p_tail(f, multiply_add(e, ln2_low<T>, lost))};
 }
 
 /// log(1 + x). Measured: 1.66 ULP (float), 1.81 (double). x itself where |x| is tiny. log1p(-1) = -inf, NaN below. jnp.log1p.

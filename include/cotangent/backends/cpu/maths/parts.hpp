@@ -50,6 +50,22 @@ COTANGENT_INLINE pack<T, N> divide(pack<T, N> a, pack<T, N> a_low, pack<T, N> b,
   return fma(fnma(q, b_low, fnma(q, b, a) + a_low), inverse, q);
 }
 
+/// A number as a sum of two, the second small beside the first.
+template <class V> struct two_parts {
+  V high, low;
+};
+
+/// x p + c, for c not below |x p|.
+COTANGENT_LANES template <class T, int N>
+COTANGENT_INLINE two_parts<pack<T, N>> add_in_two_parts(pack<T, N> x, pack<T, N> p, std::type_identity_t<T> c, std::type_identity_t<T> c_low = 0) {
+  const pack<T, N> high = fma(x, p, pack<T, N>(c));
+  return {high, fma(x, p, c - high) + pack<T, N>(c_low)};
+}
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE two_parts<pack<T, N>> operator*(two_parts<pack<T, N>> a, two_parts<pack<T, N>> b) {
+  const pack<T, N> high = a.high * b.high;
+  return {high, fma(a.high, b.high, -high) + fma(a.high, b.low, a.low * b.high)};
+}
+
 /// Adding this to a small number leaves its nearest integer in the low bits.
 template <class T> inline constexpr T to_integer_bits = std::is_same_v<T, float> ? T(0x1.8p23) : T(0x1.8p52);
 template <class T> inline constexpr int mantissa_bits = std::is_same_v<T, float> ? 23 : 52;
