@@ -94,6 +94,17 @@ struct atan2_p : floating<atan2_p> {
   }
   template <class V> static COTANGENT_INLINE V lane(V y, V x) { return atan2(y, x); }
 };
+/// sqrt(x^2 + y^2) without overflow. At the origin and at infinities its derivatives are those of max(|x|, |y|).
+struct hypot_p : floating<hypot_p> {
+  static constexpr std::string_view name = "hypot";
+  static constexpr value derivative(const call& c, int k, value g) {
+    const value h = c.result, one = full_like(h, 1), x = c[k];
+    const value extreme = logical_or(eq(h, zeros_like(h)), eq(h, full_like(h, __builtin_inf())));
+    const value share = tie_share(abs(x), h, abs(c[1 - k])), sign = select(lt(x, zeros_like(x)), -one, one);
+    return g * select(extreme, sign * share, x / select(extreme, one, h));
+  }
+  template <class V> static COTANGENT_INLINE V lane(V x, V y) { return hypot(x, y); }
+};
 struct sinh_p : floating<sinh_p> {
   static constexpr std::string_view name = "sinh";
   static constexpr value derivative(const call& c, int, value g) { return g * cosh(c[0]); }
@@ -186,6 +197,7 @@ constexpr value asin(value x) { return emit<asin_p>({x}); }
 constexpr value acos(value x) { return emit<acos_p>({x}); }
 constexpr value atan(value x) { return emit<atan_p>({x}); }
 constexpr value atan2(value y, value x) { return emit<atan2_p>({y, x}); }
+constexpr value hypot(value x, value y) { return emit<hypot_p>({x, y}); }
 constexpr value sinh(value x) { return emit<sinh_p>({x}); }
 constexpr value cosh(value x) { return emit<cosh_p>({x}); }
 constexpr value tanh(value x) { return emit<tanh_p>({x}); }

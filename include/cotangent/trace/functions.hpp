@@ -130,13 +130,6 @@ constexpr value logaddexp(value a, value b) {
   const value top = max(a, b), delta = select(eq(a, b), zeros_like(a), a - b);
   return select(eq(a, b), top + full_like(top, 0.693147180559945309417), top + log1p(exp(-abs(delta))));
 }
-/// Scaled by the larger operand, so that squares do not overflow; the derivatives at the origin are 1/2, as those of max.
-constexpr value hypot(value a, value b) {
-  const value x = abs(a), y = abs(b), large = max(x, y), small = min(x, y), one = full_like(large, 1);
-  const value at_origin = eq(large, zeros_like(large)), infinite = eq(large, full_like(large, __builtin_inf()));
-  const value ratio = small / select(logical_or(at_origin, infinite), one, large);
-  return select(logical_or(at_origin, infinite), large, large * sqrt(1.0 + ratio * ratio));
-}
 constexpr value is_nan(value x) { return ne(x, x); }
 constexpr value square(value x) { return integer_pow(x, 2); }
 constexpr value reciprocal(value x) { return 1.0 / x; }

@@ -204,9 +204,9 @@ constexpr auto atan2(const A& a, const B& b) { return apply_mixed<inexact_binary
 /// log(exp(a) + exp(b)), without overflow
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto logaddexp(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&logaddexp, add_p>{}>(a, b); }
-/// sqrt(a * a + b * b)
+/// sqrt(a * a + b * b), without overflow; the derivatives at the origin are 1/2, as those of max(|a|, |b|)
 template <class A, class B> requires tensor_pair<A, B>
-constexpr auto hypot(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&hypot, add_p>{}>(a, b); }
+constexpr auto hypot(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&hypot, hypot_p>{}>(a, b); }
 
 /// x to the power y. Where y is a C++ integer the derivative is that of repeated multiplication, finite at 0.
 template <class A, class B> requires tensor_pair<A, B>
