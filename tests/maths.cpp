@@ -278,7 +278,7 @@ TEMPLATE_TEST_CASE("atan2 is within 2 ULP in every quadrant, and at zeros and in
     const auto want = std::atan2(wider<T>(y), wider<T>(x));
     return ulp_error(got, want) <= 2 && (std::isnan(want) || std::signbit(got) == std::signbit(want)) && same(got, atan2(pack<T, 1>(y), pack<T, 1>(x))[0]);
   };
-  for (const domain<T>& d : {domain<T>{-1, 1}, domain<T>{}}) {
+  for (const domain<T>& d : {domain<T>{-1, 1}, domain<T>{}, domain<T>{0, std::numeric_limits<T>::min()}}) {
     const std::vector<T> y = d.sample(samples, 3), x = d.sample(samples, 4);
     for (int i = 0; i < samples; i += N) {
       const auto r = atan2(pack<T, N>::load(&y[i]), pack<T, N>::load(&x[i]));
@@ -302,7 +302,7 @@ TEMPLATE_TEST_CASE("hypot is within 2 ULP, and as in C at zeros, infinities and 
   const auto check = [](T x, T y, T got) {
     return ulp_error(got, std::hypot(wider<T>(x), wider<T>(y))) <= 2 && same(got, hypot(pack<T, 1>(x), pack<T, 1>(y))[0]);
   };
-  for (const domain<T>& d : {domain<T>{-1, 1}, domain<T>{}}) {
+  for (const domain<T>& d : {domain<T>{-1, 1}, domain<T>{}, domain<T>{0, std::numeric_limits<T>::min()}}) {
     const std::vector<T> x = d.sample(samples, 5), y = d.sample(samples, 6);
     for (int i = 0; i < samples; i += N) {
       const auto r = hypot(pack<T, N>::load(&x[i]), pack<T, N>::load(&y[i]));

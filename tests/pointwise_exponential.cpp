@@ -34,3 +34,26 @@ TEST_CASE("derivatives of lgamma: digamma, then trigamma") {
   constexpr auto second = [](auto x) { return ct::grad([](auto y) { return ct::grad([](auto z) { return ct::lgamma(z); })(y); })(x); };
   CHECK(double(ct::jit(second)(ct::array<double>(1.0))) == Approx(1.6449340668482264).epsilon(1e-15));  // pi^2 / 6
 }
+
+/// The largest error of f(x), from `low` to `high`, in units of the last place.
+template <class T, class F, class Oracle> double worst_of(F f, Oracle oracle, T low, T high) {
+  ct::array<T, 4096> x;
+  for (int i = 0; i < 4096; ++i) x(i) = low + (high - low) * T(i) / 4095;
+  const auto y = ct::jit(f)(x);
+  double worst = 0;
+  for (int i = 0; i < 4096; ++i) {
+    const long double want = oracle((long double)(x(i)));
+    worst = std::max(worst, double(std::abs(y(i) - want) / std::ldexp(1.0L, std::ilogb(want) + 1 - std::numeric_limits<T>::digits)));
+  }
+  return worst;
+}
+
+TEMPLATE_TEST_CASE("softplus and log_sigmoid are within 2 ULP", "", float, double) {
+  using T = TestType;
+  const auto softplus = [](long double x) { return std::max(x, 0.0L) + std::log1p(std::exp(-std::abs(x))); };
+  const T lowest = std::is_same_v<T, float> ? -80 : -700;
+  for (const auto& [low, high] : {std::pair(T(-3), T(3)), std::pair(lowest, T(40))}) {
+    CHECK(worst_of<T>([](auto x) { return ct::nn::softplus(x); }, softplus, low, high) <= 2);
+    CHECK(worst_of<T>([](auto x) { return ct::nn::log_sigmoid(x); }, [&](long double x) { return -softplus(-x); }, low, high) <= 2);
+  }
+}

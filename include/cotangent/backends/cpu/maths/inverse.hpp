@@ -70,29 +70,30 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> atan(pack<
   return copysign(base + (t + fma(t * z, atan_tail(z), base_low)), x);
 }
 
-/// atan2(y, x): the angle of the point (x, y), in [-pi, pi]. Measured: 1.57 ULP; zeros, infinities and signs as in C.
+/// atan2(y, x): the angle of the point (x, y), in [-pi, pi]. Measured: 1.46 ULP (float), 1.89 (double); zeros, infinities and signs as in C.
 /// jnp.arctan2.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> atan2(pack<T, N> y, pack<T, N> x) {
   using V = pack<T, N>;
   using I = integer_like<T>;
-  constexpr T three = T(0x1.2d97c7f3321d2p+1);  // 3 pi / 4
-  constexpr T three_low = std::is_same_v<T, float> ? T(-0x1.99bc5c0000000p-28) : T(0x1.a79394c9e8a0ap-54);
-  V a = abs(y), b = abs(x);
-  const auto infinite = (a == V(infinity_of<T>)) & (b == V(infinity_of<T>));
-  a = select(infinite, V(T(1)), a);
-  b = select(infinite, V(T(1)), b);
-  // a + b must not overflow.
-  constexpr T huge = std::is_same_v<T, float> ? T(0x1p126) : T(0x1p1022);
-  const V factor = select((a > V(huge)) | (b > V(huge)), V(T(0.25)), V(T(1)));
-  a = a * factor;
-  b = b * factor;
-  // The angle is base + atan(t) with |t| <= tan(pi/8), and t negated on the left half-plane.
-  const auto small = a <= b * V(tan_pi_8<T>), large = a > b * V(cot_pi_8<T>), left = sign_of(x) != pack<I, N>(I(0));
-  const V numerator = select(small, a, select(large, -b, a - b)), denominator = select(small, b, select(large, a, a + b));
-  const V t = flip_sign(numerator / select(denominator == V(T(0)), V(T(1)), denominator), sign_of(x)), z = t * t;
-  const V base = select(large, V(half_pi<T>), select(left, select(small, V(2 * half_pi<T>), V(three)), select(small, V(T(0)), V(half_pi<T> / 2))));
-  const V base_low = select(large, V(half_pi_low<T>), select(left, select(small, V(2 * half_pi_low<T>), V(three_low)), select(small, V(T(0)), V(half_pi_low<T> / 2))));
-  return copysign(base + (t + fma(t * z, atan_tail(z), base_low)), y);
+  const V a = abs(y), b = abs(x), top = greater(a, b), bottom = lesser(a, b);
+  // The angle in the first octant is that of t = bottom / top; 1 for two infinities, 0 for two zeros.
+  const V t = select(bottom == V(infinity_of<T>), V(T(1)), bottom / greater(top, V(std::numeric_limits<T>::denorm_min()))), z = t * t;
+  V p;
+  if constexpr (std::is_same_v<T, float>)
+    p = polynomial(z, -3.33333e-01f, 1.999853e-01f, -1.4264041e-01f, 1.0951235e-01f, -8.4011346e-02f, 5.792695e-02f, -3.1156262e-02f,
+                   1.0907526e-02f, -1.792955e-03f);
+  else
+    p = polynomial(z, -0.3333333333333186, 0.1999999999975518, -0.14285714271342492, 0.11111110678961164, -0.09090901239027228,
+                   0.07692212971429016, -0.06665860680199438, 0.05877309528011311, -0.05239240148084226, 0.04673971370247, -0.04092688454206358,
+                   0.034068695367416836, -0.025827984448175623, 0.016979242897065584, -0.0091854717100722, 0.003856472079629614,
+                   -0.0011642562446673701, 0.00022306412820942713, -2.026289407867466e-05);
+  // From there to the second octant by pi/2 - t, and to the left half-plane by pi - t.
+  const auto steep = a > b, left = sign_of(x) != pack<I, N>(I(0));
+  const V base = select(steep, V(half_pi<T>), select(left, V(2 * half_pi<T>), V(T(0))));
+  const V base_low = select(steep, V(half_pi_low<T>), select(left, V(2 * half_pi_low<T>), V(T(0))));
+  const auto sign = select(steep, pack<I, N>(sign_bit<T>), pack<I, N>(I(0))) ^ sign_of(x);
+  const V s = flip_sign(t, sign), sum = base + s, r = sum + ((s - (sum - base)) + fma(s * z, p, base_low));
+  return copysign(select(is_nan(x) | is_nan(y), V(nan_of<T>), r), y);
 }
 
 }  // namespace COTANGENT_ISA
