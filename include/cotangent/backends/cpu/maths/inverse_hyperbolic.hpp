@@ -19,7 +19,7 @@ COTANGENT_INLINE pack<T, N> log_of_sum(pack<T, N> a, pack<T, N> b, mask<int(size
   using V = pack<T, N>;
   const V y = select(large, a, a + b);
   const auto [m, e] = take_apart(y);
-  const V f = m - T(1), lost = select(large, V(T(0)), (b - (y - a)) * power_of_two(-e));
+  const V f = m - T(1), lost = select(large, V(T(0)), scale(b - (y - a), -e));
   const auto [high, low] = log_in_two_parts(f, e + select(large, V(T(1)), V(T(0))));
   return high + (low + fnma(lost, f, lost));
 }
