@@ -101,3 +101,19 @@ TEST_CASE("the sum of a product along free axes is the product of sums") {
   constexpr auto one = [](auto w, auto x) { return ct::sum(ct::matmul(x, ct::transpose(w)), ct::axis<0>); };
   static_assert(ct::jit(one).cost(ct::array<double, 32, 32>(), ct::array<double, 1000, 32>()).flops < 40000);
 }
+
+TEST_CASE("a product with an array that repeats itself is one with a smaller array") {
+  const auto products = [](auto a, auto b, auto v) {  // [6, 3, 4], [6, 5, 4], [4]
+    const auto rows = ct::broadcast_to<6, 5, 4>(v), ones = ct::full_like(b, 2.0);
+    const auto batches = ct::broadcast_to<6, 5, 4>(ct::expand_dims<2>(ct::sum(b, ct::axis<2>)));
+    return std::tuple(ct::einsum<"bij,bkj->bik">(a, rows), ct::einsum<"bkj,bij->bki">(ones, a), ct::einsum<"bij,bkj->bik">(a, batches), ct::einsum<"bij,bkj->ik">(a, rows),
+                      ct::einsum<"bij,bkl->bikjl">(a, ones));
+  };
+  const auto a = between<double, 6, 3, 4>(-1, 1);
+  const auto b = between<double, 6, 5, 4>(-1, 1, 1);
+  check_jit(products, 1e-14, a, b, between<double, 4>(-1, 1, 2));
+  // The gradient of the sum of a product needs sums of rows and of columns only.
+  constexpr auto gradient = ct::grad([](auto x, auto y) { return ct::sum(ct::matmul(x, y)); }, ct::wrt<0, 1>);
+  static_assert(ct::jit(gradient).cost(ct::array<double, 64, 64>(), ct::array<double, 64, 64>()).flops < 20000);
+  check_jit(gradient, 1e-13, between<double, 5, 7>(-1, 1), between<double, 7, 3>(-1, 1, 1));
+}

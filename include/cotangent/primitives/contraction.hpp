@@ -133,6 +133,80 @@ struct dot_general_p {
     const int at = batched[0] ? nb : nb + d.lhs_free(c[0].rank()).rank;
     return transpose(r, insert(erase(axes_from(0, r.rank()), at), 0, at));
   }
+  static constexpr value simplify(const call& c) {
+    for (int k = 0; k < 2; ++k)
+      if (const value r = of_repeated(c, k)) return r;
+    return {};
+  }
+
+ private:
+  /// Axes after those in `gone` are removed.
+  static constexpr shape renumbered(const shape& axes, const shape& gone) {
+    shape r;
+    for (extent a : axes) {
+      extent before = 0;
+      for (extent g : gone) before += g < a;
+      if (!gone.contains(a)) r.push_back(a - before);
+    }
+    return r;
+  }
+
+ public:
+  /// Removes free or contracted axes from an operand's numbers of axes.
+  static constexpr void remove_axes(dot_dimensions& d, int operand, const shape& gone) {
+    shape &batch = operand == 0 ? d.lhs_batch : d.rhs_batch, &contracted = operand == 0 ? d.lhs_contracted : d.rhs_contracted;
+    batch = renumbered(batch, gone), contracted = renumbered(contracted, gone);
+  }
+
+ private:
+  /// A product with an array that repeats itself along free or contracted axes: it is repeated along the free ones, and the
+  /// other operand summed along the contracted ones. Null if operand k repeats itself along neither.
+  static constexpr value of_repeated(const call& c, int k) {
+    const value x = c[k], other = c[1 - k];
+    value part;
+    shape image;  // the axes of x along which it differs
+    if (c.type == dtype::boolean) return {};
+    if (is_constant(x)) part = constant_from_bits(*c.b, c.type, {}, x.get().bits);
+    else if (x.get().op_id == primitive_of<broadcast_in_dim_p>.id) {
+      part = {c.b, c.b->g.operand(x.id, 0)};
+      for (int i = x.rank(); i < x.get().attribute_count; ++i) image.push_back(c.b->g.attribute(x.id, i));
+    } else return {};
+    dot_dimensions d = dimensions(c);
+    const shape& contracted = k == 0 ? d.lhs_contracted : d.rhs_contracted;
+    const shape& of_other = k == 0 ? d.rhs_contracted : d.lhs_contracted;
+    const shape free = k == 0 ? d.lhs_free(x.rank()) : d.rhs_free(x.rank());
+    shape gone, summed;
+    for (int i = 0; i < contracted.rank; ++i)
+      if (!image.contains(contracted[i])) gone.push_back(contracted[i]), summed.push_back(of_other[i]);
+    int axis = k == 0 ? d.lhs_batch.rank : d.lhs_batch.rank + d.lhs_free(other.rank()).rank;
+    shape repeated;  // axes of the result
+    for (extent i : free) {
+      if (!image.contains(i)) gone.push_back(i), repeated.push_back(axis);
+      ++axis;
+    }
+    if (gone.rank == 0) return {};
+    shape dims;  // of x without what is gone
+    for (int i = 0; i < x.rank(); ++i)
+      if (!gone.contains(i)) dims.push_back(x.dims()[i]);
+    remove_axes(d, k, gone), remove_axes(d, 1 - k, summed);
+    const value smaller = dims.rank == part.rank() ? part : broadcast_in_dim(part, dims, renumbered(image, gone));
+    const value sum = summed.rank > 0 ? reduce_sum(other, ascending(summed)) : other;
+    const value r = product(k == 0 ? smaller : sum, k == 0 ? sum : smaller, d);
+    return repeated.rank == 0 ? r : broadcast_in_dim(r, c.dims, complement(repeated, c.dims.rank));
+  }
+  static constexpr shape ascending(const shape& axes) { return complement(complement(axes, max_rank), max_rank); }
+  /// dot_general; where nothing is contracted, a product of elements.
+  static constexpr value product(value l, value r, const dot_dimensions& d) {
+    if (d.lhs_contracted.rank > 0) return dot_general(l, r, d);
+    shape dims, of_left = filled(l.rank(), 0), of_right = filled(r.rank(), 0);
+    for (int i = 0; i < d.lhs_batch.rank; ++i) {
+      of_left[int(d.lhs_batch[i])] = of_right[int(d.rhs_batch[i])] = dims.rank;
+      dims.push_back(l.dims()[int(d.lhs_batch[i])]);
+    }
+    for (extent i : d.lhs_free(l.rank())) of_left[int(i)] = dims.rank, dims.push_back(l.dims()[int(i)]);
+    for (extent i : d.rhs_free(r.rank())) of_right[int(i)] = dims.rank, dims.push_back(r.dims()[int(i)]);
+    return mul(as_instances(placed(l, of_left, dims), dims), as_instances(placed(r, of_right, dims), dims));
+  }
 };
 
 constexpr value dot_general(value lhs, value rhs, const dot_dimensions& d) {
@@ -179,17 +253,7 @@ constexpr value sum_of_product(value x, const shape& axes) {
   if (of_lhs.rank + of_rhs.rank == 0) return {};
   for (extent i : axes)
     if (i < d.lhs_batch.rank) rest.push_back(i);
-  const auto without = [](const shape& places, const shape& summed) {
-    shape r;
-    for (extent p : places) {
-      extent before = 0;
-      for (extent s : summed) before += s < p;
-      r.push_back(p - before);
-    }
-    return r;
-  };
-  d.lhs_batch = without(d.lhs_batch, of_lhs), d.lhs_contracted = without(d.lhs_contracted, of_lhs);
-  d.rhs_batch = without(d.rhs_batch, of_rhs), d.rhs_contracted = without(d.rhs_contracted, of_rhs);
+  dot_general_p::remove_axes(d, 0, of_lhs), dot_general_p::remove_axes(d, 1, of_rhs);
   const value product = dot_general(of_lhs.rank > 0 ? reduce_sum(lhs, of_lhs) : lhs, of_rhs.rank > 0 ? reduce_sum(rhs, of_rhs) : rhs, d);
   return rest.rank > 0 ? reduce_sum(product, rest) : product;
 }
