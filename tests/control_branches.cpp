@@ -144,3 +144,16 @@ TEST_CASE("cond, switch_ and map called with arrays, outside a trace") {
   CHECK(ct::map([w](auto x) { return x * w; }, x) == ct::array<double, 2, 2>{{3, 4}, {6, 8}});
   CHECK(ct::while_loop([](auto x) { return ct::sum(x) < 20.0; }, [](auto x) { return x * 2.0; }, x) == ct::array<double, 2>{8, 16});
 }
+
+TEST_CASE("the Jacobian of a loop around a branch: what no tangent reaches stays without a batch axis") {
+  constexpr auto f = [](auto x) {
+    const auto turn = [](auto, auto s) {
+      return ct::cond(ct::sum(s) < 10.0, [](auto y) { return y * y + 1.0; }, [](auto y) { return 2.0 * y; }, s);
+    };
+    return ct::fori_loop<0, 3>(turn, x);
+  };
+  const ct::array<double, 2> x{1, 2};
+  const ct::array<double, 2, 2> expected{{16, 0}, {0, 80}};
+  CHECK(ct::jacfwd(f)(x) == expected);
+  CHECK(ct::jacrev(f)(x) == expected);
+}

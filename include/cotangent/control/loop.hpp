@@ -16,12 +16,21 @@ constexpr flag_list dependent_outputs(const graph& g, const flag_list& active) {
 }
 /// The same for dependence of any kind.
 constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
-  flag_list reached, r;
-  reached.assign(g.nodes.size(), false);
+  flag_list reached(g.nodes.count, false), r;
   for (std::size_t i = 0; i < g.inputs.size(); ++i) reached[std::size_t(g.inputs[i])] = from[i];
-  for (int n = 0; n < g.size(); ++n)
-    for (int k = 0; k < g[n].operand_count; ++k)
-      if (reached[std::size_t(g.operand(n, k))]) reached[std::size_t(n)] = true;
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].is_input()) continue;
+    const bool is_element = g[n].op->kind == role::element;
+    const int of = is_element ? g.operand(n, 0) : n;
+    flag_list needs;
+    if (is_element) {
+      flag_list used(std::size_t(result_count(g, of)), false);
+      used[std::size_t(g.attribute(n, 0))] = true;
+      g[of].op->all->needs(call_at(g, of), used, needs);
+    }
+    for (int k = 0; k < g[of].operand_count; ++k)
+      if ((!is_element || needs[std::size_t(k)]) && reached[std::size_t(g.operand(of, k))]) reached[std::size_t(n)] = true;
+  }
   for (int o : g.outputs) r.push_back(reached[std::size_t(o)]);
   return r;
 }
