@@ -104,3 +104,14 @@ TEST_CASE("products and sums over pairs with transposes") {
   };
   check_jit(f, 1e-13, between<double, 66, 2>(-1, 1), between<double, 75, 2>(-1, 1, 1));
 }
+
+TEST_CASE("products of large matrices stay matrix products") {
+  const auto attention = [](auto q, auto k, auto v) {  // [2, 70, 65] each
+    const auto p = ct::nn::softmax(ct::einsum<"hqd,hkd->hqk">(q, k));
+    return ct::concatenate<0>(ct::einsum<"hqk,hkd->hqd">(p, v), q);
+  };
+  const auto q = between<double, 2, 70, 65>(-1, 1);
+  const auto k = between<double, 2, 70, 65>(-1, 1, 1);
+  CHECK(ct::jit(attention).kernels(q, k, k).find("gemm") != std::string::npos);
+  check_jit(attention, 1e-12, q, k, k);
+}

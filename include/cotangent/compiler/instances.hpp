@@ -27,30 +27,33 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
   return false;
 }
 
-/// Whether node n is a product of all instances with one matrix, or a sum of products over the instances, that is large
-/// enough for a matrix product.
+/// Whether node n is a product of all instances with one matrix, of two batches of instances, or a sum of products over the
+/// instances, that is large enough for a matrix product.
 constexpr bool is_matrix_product(const graph& g, int n, const element_limits& limits) {
-  constexpr extent few_products = 64;  // per instance
+  constexpr extent few_products = 64, few_terms = 8;  // per instance
   const node& x = g[n];
   if (x.op_id != primitive_of<dot_general_p>.id) return false;
   call c;
   c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
   const dot_dimensions d = dot_general_p::dimensions(c);
   const shape &l = g[g.operand(n, 0)].dims, &r = g[g.operand(n, 1)].dims;
-  const element_form left(l, limits), right(r, limits);
-  bool over_instances = false;
-  extent products = element_form(x.dims, limits).count;
-  for (extent axis : d.lhs_contracted) {
-    if (left.place(axis) >= 0) over_instances = true;
-    else products *= l[int(axis)];
-  }
-  for (extent axis : d.lhs_batch)
-    if (left.place(axis) >= 0) return false;
-  return products > few_products && (over_instances || (left.axes.rank == 0) != (right.axes.rank == 0));
+  const auto any_instances = [&](const shape& axes, const shape& dims) {
+    for (extent axis : axes)
+      if (limits.is_instances(dims[int(axis)])) return true;
+    return false;
+  };
+  const bool over = any_instances(d.lhs_contracted, l), batch = any_instances(d.lhs_batch, l);
+  const bool of_left = any_instances(d.lhs_free(l.rank), l), of_right = any_instances(d.rhs_free(r.rank), r);
+  extent terms = 1;
+  for (extent axis : d.lhs_contracted)
+    if (!limits.is_instances(l[int(axis)])) terms *= l[int(axis)];
+  if (over && (of_left || of_right)) return true;
+  if (of_left && of_right) return terms > few_terms;
+  return !batch && (over || of_left || of_right) && terms * element_form(x.dims, limits).count > few_products;
 }
 
-/// Whether a graph can be rewritten element by element: every array has few elements beside axes of instances, or is read
-/// and written whole by gathers and scatters.
+/// Whether a graph can be rewritten element by element: every array has few elements beside axes of instances, of which inputs
+/// have one at most, or is read and written whole by gathers and scatters.
 constexpr bool has_elements(const graph& g, const element_limits& limits) {
   constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
   constexpr extent longest_row = 16;         // of a reduction of instances; longer ones are better spread over lanes
@@ -63,7 +66,7 @@ constexpr bool has_elements(const graph& g, const element_limits& limits) {
   for (int n = 0; n < g.size(); ++n) {
     const node& x = g[n];
     const element_form form(x.dims, limits);
-    if (x.is_input() ? form.fits || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
+    if (x.is_input() ? (form.fits && form.axes.rank <= 1) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
     if (!form.fits || x.is_input()) return false;
     const role kind = x.op->kind;
     if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) return false;

@@ -11,6 +11,11 @@ struct dot_dimensions {
   shape lhs_batch, rhs_batch, lhs_contracted, rhs_contracted;
   constexpr shape lhs_free(int rank) const { return complement(join(lhs_batch, lhs_contracted), rank); }
   constexpr shape rhs_free(int rank) const { return complement(join(rhs_batch, rhs_contracted), rank); }
+  /// The same for an operand without the axes in `gone`.
+  constexpr void remove_axes(int operand, const shape& gone) {
+    (operand == 0 ? lhs_batch : rhs_batch) = renumbered(operand == 0 ? lhs_batch : rhs_batch, gone);
+    (operand == 0 ? lhs_contracted : rhs_contracted) = renumbered(operand == 0 ? lhs_contracted : rhs_contracted, gone);
+  }
 };
 
 constexpr value dot_general(value lhs, value rhs, const dot_dimensions& d);
@@ -140,25 +145,6 @@ struct dot_general_p {
   }
 
  private:
-  /// Axes after those in `gone` are removed.
-  static constexpr shape renumbered(const shape& axes, const shape& gone) {
-    shape r;
-    for (extent a : axes) {
-      extent before = 0;
-      for (extent g : gone) before += g < a;
-      if (!gone.contains(a)) r.push_back(a - before);
-    }
-    return r;
-  }
-
- public:
-  /// Removes free or contracted axes from an operand's numbers of axes.
-  static constexpr void remove_axes(dot_dimensions& d, int operand, const shape& gone) {
-    shape &batch = operand == 0 ? d.lhs_batch : d.rhs_batch, &contracted = operand == 0 ? d.lhs_contracted : d.rhs_contracted;
-    batch = renumbered(batch, gone), contracted = renumbered(contracted, gone);
-  }
-
- private:
   /// A product with an array that repeats itself along free or contracted axes: it is repeated along the free ones, and the
   /// other operand summed along the contracted ones. Null if operand k repeats itself along neither.
   static constexpr value of_repeated(const call& c, int k) {
@@ -188,13 +174,12 @@ struct dot_general_p {
     shape dims;  // of x without what is gone
     for (int i = 0; i < x.rank(); ++i)
       if (!gone.contains(i)) dims.push_back(x.dims()[i]);
-    remove_axes(d, k, gone), remove_axes(d, 1 - k, summed);
+    d.remove_axes(k, gone), d.remove_axes(1 - k, summed);
     const value smaller = dims.rank == part.rank() ? part : broadcast_in_dim(part, dims, renumbered(image, gone));
     const value sum = summed.rank > 0 ? reduce_sum(other, ascending(summed)) : other;
     const value r = product(k == 0 ? smaller : sum, k == 0 ? sum : smaller, d);
     return repeated.rank == 0 ? r : broadcast_in_dim(r, c.dims, complement(repeated, c.dims.rank));
   }
-  static constexpr shape ascending(const shape& axes) { return complement(complement(axes, max_rank), max_rank); }
   /// dot_general; where nothing is contracted, a product of elements.
   static constexpr value product(value l, value r, const dot_dimensions& d) {
     if (d.lhs_contracted.rank > 0) return dot_general(l, r, d);
@@ -231,9 +216,9 @@ constexpr value sum_of_product(value x, const shape& axes) {
   if (n.op_id == primitive_of<transpose_p>.id) {
     shape summed, kept, order;
     for (int i = 0; i < x.rank(); ++i) (axes.contains(i) ? summed : kept).push_back(x.b->g.attribute(x.id, i));
-    const shape left = complement(summed, x.rank());
-    const value sum = sum_of_product(operand(0), complement(left, x.rank()));
+    const value sum = sum_of_product(operand(0), ascending(summed));
     if (!sum) return {};
+    const shape left = complement(summed, x.rank());
     for (extent axis : kept)
       for (int i = 0; i < left.rank; ++i)
         if (left[i] == axis) order.push_back(i);
@@ -253,7 +238,7 @@ constexpr value sum_of_product(value x, const shape& axes) {
   if (of_lhs.rank + of_rhs.rank == 0) return {};
   for (extent i : axes)
     if (i < d.lhs_batch.rank) rest.push_back(i);
-  dot_general_p::remove_axes(d, 0, of_lhs), dot_general_p::remove_axes(d, 1, of_rhs);
+  d.remove_axes(0, of_lhs), d.remove_axes(1, of_rhs);
   const value product = dot_general(of_lhs.rank > 0 ? reduce_sum(lhs, of_lhs) : lhs, of_rhs.rank > 0 ? reduce_sum(rhs, of_rhs) : rhs, d);
   return rest.rank > 0 ? reduce_sum(product, rest) : product;
 }

@@ -33,7 +33,7 @@ struct reduction {
     if (x.get().op_id != primitive_of<transpose_p>.id) return {};
     shape reduced, left, order;
     for (int i = 0; i < x.rank(); ++i) (c.list(0, c.attribute_count).contains(i) ? reduced : left).push_back(x.b->g.attribute(x.id, i));
-    const shape result = complement(reduced, x.rank()), axes = complement(left, x.rank());
+    const shape result = complement(reduced, x.rank()), axes = ascending(reduced);
     for (extent axis : left)
       for (int i = 0; i < result.rank; ++i)
         if (result[i] == axis) order.push_back(i);

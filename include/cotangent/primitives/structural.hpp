@@ -39,6 +39,18 @@ constexpr shape complement(const shape& axes, int rank) {
     if (!axes.contains(i)) s.push_back(i);
   return s;
 }
+/// The axes in ascending order.
+constexpr shape ascending(const shape& axes) { return complement(complement(axes, max_rank), max_rank); }
+/// The axes as they are numbered without those in `gone`, which are left out.
+constexpr shape renumbered(const shape& axes, const shape& gone) {
+  shape r;
+  for (extent a : axes) {
+    extent before = 0;
+    for (extent g : gone) before += g < a;
+    if (!gone.contains(a)) r.push_back(a - before);
+  }
+  return r;
+}
 
 /// Attributes that are longer than a shape.
 struct attribute_list {
