@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The benchmarks' programs in JAX on the CPU: jax_baselines.py [GROUP...] [--threads N] [--quick] [--json FILE]
 
-Groups: mlp, chain, call, loops. Rows are {"group", "case", "threads", "ms"}, ms the median, or MiB where "unit" says so.
+Groups: mlp, chain, call, loops, simulation. Rows are {"group", "case", "threads", "ms"}, ms the median, or MiB where "unit" says so.
 float32 (the rigid body float64), jit, donated parameters; the process is held to N cores (default 2), which XLA's thread pool follows.
 """
 
@@ -286,8 +286,42 @@ def loops():
     rows.append({"group": "loops", "case": f"{case}, peak memory", "threads": threads, "ms": mib, "unit": "MiB"})
 
 
+# Simulations: bench/simulation/ has the same ones, each in its file.
+
+
+def uniform(low, high, *shape):
+    return jnp.array(np.random.default_rng(1).uniform(low, high, shape).astype(np.float32))
+
+
+def simulated(case, f, *arguments):
+    compiled = jax.jit(f)
+    record("simulation", case, timed(lambda: jax.block_until_ready(compiled(*arguments)), repetitions=15))
+
+
+def black_scholes():
+    def call_price(s, k, t, r, sigma):
+        cdf = lambda x: 0.5 + 0.5 * jax.scipy.special.erf(0.70710678118654752440 * x)  # noqa: E731
+        deviation = sigma * jnp.sqrt(t)
+        d1 = (jnp.log(s / k) + (r + 0.5 * sigma * sigma) * t) / deviation
+        return s * cdf(d1) - k * jnp.exp(-(r * t)) * cdf(d1 - deviation)
+
+    def greeks(s, k, t, r, sigma):
+        price, (delta, by_time, rho, vega) = jax.value_and_grad(call_price, (0, 2, 3, 4))(s, k, t, r, sigma)
+        return price, delta, jax.grad(jax.grad(call_price))(s, k, t, r, sigma), vega, -by_time, rho
+
+    n = 10000000
+    case = "Black-Scholes: price and 5 Greeks, 10 M options"
+    options = uniform(50, 150, n), uniform(50, 150, n)[::-1], uniform(0.2, 2, n), jnp.float32(0.03), uniform(0.1, 0.5, n)
+    simulated(case, jax.vmap(greeks, (0, 0, 0, None, 0)), *options)
+
+
+def simulation():
+    for problem in (black_scholes,):
+        problem()
+
+
 def main():
-    groups = {"mlp": mlp, "chain": chain, "call": call, "loops": loops}
+    groups = {"mlp": mlp, "chain": chain, "call": call, "loops": loops, "simulation": simulation}
     for name in options.groups or groups:
         if name in groups:
             groups[name]()

@@ -1,0 +1,10 @@
+/// Simulations against the same by hand and the limits of the machine (problems.hpp).
+
+#include "problems.hpp"
+
+int main(int argc, char** argv) {
+  bench::init(argc, argv);
+  simulation::ct::set_num_threads(2);
+  simulation::add_black_scholes();
+  return bench::run(argc, argv);
+}
