@@ -315,8 +315,48 @@ def black_scholes():
     simulated(case, jax.vmap(greeks, (0, 0, 0, None, 0)), *options)
 
 
+def potential(squares):
+    other = squares > 0
+    sixth = (1 / jnp.where(other, squares, 1)) ** 3
+    return jnp.where(other, 4 * (sixth * sixth - sixth), 0)
+
+
+def lennard_jones():
+    def pair_energy(a, b):
+        return potential(jnp.sum(jnp.square(a - b)))
+
+    def lattice(n, side, spacing):
+        i = np.arange(n)
+        return uniform(-0.1, 0.1, n, 3) + (spacing * np.stack((i % side, i // side % side, i // side // side), 1)).astype(np.float32)
+
+    energy_with = lambda x, others: jnp.sum(jax.vmap(pair_energy, (None, 0))(x, others))  # noqa: E731
+    energy_of_all = lambda x: 0.5 * jnp.sum(jax.vmap(energy_with, (0, None))(x, x))  # noqa: E731
+    energy_of_lists = lambda x, lists: 0.5 * jnp.sum(jax.vmap(energy_with)(x, x[lists]))  # noqa: E731
+    x = lattice(4096, 16, 1.2)
+    simulated("Lennard-Jones: energy and forces, all pairs of 4,096", jax.value_and_grad(energy_of_all), x)
+    own = lambda x: jax.vmap(jax.value_and_grad(energy_with), (0, None))(x, x)  # noqa: E731
+    simulated("Lennard-Jones: all pairs, by each particle's own energy", own, x)
+
+    n, most, side, cutoff, spacing = 100000, 48, 47, 2.5, 1.15
+    x = lattice(n, side, spacing)
+    at, index = np.asarray(x, np.float64), np.arange(n)
+    lists, found = np.tile(index[:, None], (1, most)).astype(np.int32), np.zeros(n, np.int64)
+    cell = np.stack((index % side, index // side % side, index // side // side), 1)
+    for offset in np.stack(np.meshgrid(*(np.arange(-3, 4),) * 3), -1).reshape(-1, 3):
+        other = cell + offset
+        j = other @ np.array((1, side, side * side))
+        i = index[np.all((other >= 0) & (other < side), 1) & (j < n) & (j != index)]
+        i = i[np.sum((at[i] - at[j[i]]) ** 2, 1) <= cutoff**2]
+        lists[i, found[i]] = j[i]
+        found[i] += 1
+    lists = jnp.array(lists)
+    simulated("Lennard-Jones: energy and forces, 100,000 with 48 neighbours", jax.value_and_grad(energy_of_lists), x, lists)
+    own = lambda x, lists: jax.vmap(jax.value_and_grad(energy_with))(x, x[lists])  # noqa: E731
+    simulated("Lennard-Jones: neighbours, by each particle's own energy", own, x, lists)
+
+
 def simulation():
-    for problem in (black_scholes,):
+    for problem in (black_scholes, lennard_jones):
         problem()
 
 

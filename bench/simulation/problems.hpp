@@ -28,6 +28,8 @@ namespace simulation {
 namespace ct = cotangent;
 
 void add_black_scholes();
+void add_lennard_jones();
+template <bool Own> void add_neighbours();
 
 // ---- vectors ----
 
@@ -107,7 +109,7 @@ template <class V, class T> void multiply_add(double operations) {
     V sums[16] = {}, a = V{} + T(0.5), b = V{} + T(1);
     for (long i = 0; i < turns; ++i) {
       for (V& s : sums) s = a * s + b;
-      for (V& s : sums) asm("" : "+v"(s));
+      for (V& s : sums) asm volatile("" : "+v"(s));
     }
   }, tbb::static_partitioner{});
 }
