@@ -355,8 +355,57 @@ def lennard_jones():
     simulated("Lennard-Jones: neighbours, by each particle's own energy", own, x, lists)
 
 
+def arm():
+    lengths, offsets, tool = (0, 0, 0, 0.0825, -0.0825, 0, 0.088), (0.333, 0, 0.316, 0, 0.384, 0, 0), 0.107
+    twists = (0, -1, 1, 1, -1, 1, 1)
+
+    def rotation(k, angle):
+        s = twists[k]
+        c, cosine, sine = 1 - s * s, jnp.cos(angle), jnp.sin(angle)
+        return jnp.array([[cosine, -sine, 0], [sine * c, cosine * c, -s], [sine * s, cosine * s, c]])
+
+    def position(q):
+        point = jnp.array([0, 0, tool], jnp.float32)
+        for k in reversed(range(7)):
+            s = twists[k]
+            point = rotation(k, q[k]) @ point + jnp.array([lengths[k], -s * offsets[k], (1 - s * s) * offsets[k]], jnp.float32)
+        return point
+
+    def frame(q):
+        turned = rotation(0, q[0])
+        for k in range(1, 7):
+            turned = turned @ rotation(k, q[k])
+        return jnp.concatenate((turned, position(q)[:, None]), axis=1)
+
+    kinematics = jax.vmap(lambda q: (frame(q), jax.jacfwd(position)(q)))
+    simulated("arm of 7 joints: frame and Jacobian, 1 M configurations", kinematics, uniform(-2, 2, 1000000, 7))
+
+
+def both_ways(f):
+    def program(cotangent, *arguments):
+        y, pullback = jax.vjp(f, *arguments)
+        return y, pullback(cotangent)
+
+    return program
+
+
+def network_rows():
+    def layer_norm(x, gain, bias):
+        centered = x - jnp.mean(x, axis=-1, keepdims=True)
+        return centered * jax.lax.rsqrt(jnp.mean(jnp.square(centered), axis=-1, keepdims=True) + 1e-5) * gain + bias
+
+    def head(q, k, v):
+        return jax.nn.softmax(0.125 * (q @ k.T)) @ v
+
+    x, g, row, table = uniform(-2, 2, 16384, 1024), uniform(-1, 1, 16384, 1024), uniform(-1, 1, 1024), uniform(-2, 2, 8, 512, 64)
+    for size in "[16384, 1024]", "[16384, dyn 1024]":  # a program of JAX has static shapes
+        simulated(f"softmax {size}, forward and backward", both_ways(jax.nn.softmax), g, x)
+        simulated(f"layer norm {size}, forward and backward", both_ways(layer_norm), g, x, row, row)
+    simulated("attention, 8 heads of [512, 64], forward and backward", both_ways(jax.vmap(head)), table, table, table, table)
+
+
 def simulation():
-    for problem in (black_scholes, lennard_jones):
+    for problem in (black_scholes, lennard_jones, arm, network_rows):
         problem()
 
 

@@ -36,11 +36,6 @@ inline floats reciprocal(floats x) {
   energy += sixth * sixth - sixth;
   return inverse * (2.0f * sixth * sixth - sixth);
 }
-inline float total(floats x) {
-  float sum = 0;
-  for (int i = 0; i < 16; ++i) sum += x[i];
-  return sum;
-}
 
 template <ct::extent N> using points = ct::array<float, N, 3>;
 

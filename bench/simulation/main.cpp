@@ -9,5 +9,9 @@ int main(int argc, char** argv) {
   simulation::add_lennard_jones();
   simulation::add_neighbours<false>();
   simulation::add_neighbours<true>();
+  simulation::add_arm();
+  simulation::add_rows<1024>();
+  simulation::add_rows<simulation::ct::dyn>();
+  simulation::add_attention();
   return bench::run(argc, argv);
 }

@@ -27,9 +27,12 @@ namespace simulation {
 
 namespace ct = cotangent;
 
+void add_arm();
+void add_attention();
 void add_black_scholes();
 void add_lennard_jones();
 template <bool Own> void add_neighbours();
+template <ct::extent Width> void add_rows();
 
 // ---- vectors ----
 
@@ -48,6 +51,8 @@ inline floats error_function(floats x) { return _ZGVeN16v_erff(x); }
 inline floats sine(floats x) { return _ZGVeN16v_sinf(x); }
 inline floats cosine(floats x) { return _ZGVeN16v_cosf(x); }
 inline floats root(floats x) { return floats(_mm512_sqrt_ps(__m512(x))); }
+inline float total(floats x) { return _mm512_reduce_add_ps(__m512(x)); }
+inline float largest_of(floats x) { return _mm512_reduce_max_ps(__m512(x)); }
 /// Past the caches, for what is not read again; p is aligned.
 inline void store_once(float* p, floats x) { _mm512_stream_ps(p, __m512(x)); }
 #else
@@ -57,11 +62,26 @@ inline floats error_function(floats x) { for (int i = 0; i < 16; ++i) x[i] = std
 inline floats sine(floats x) { for (int i = 0; i < 16; ++i) x[i] = std::sin(x[i]); return x; }
 inline floats cosine(floats x) { for (int i = 0; i < 16; ++i) x[i] = std::cos(x[i]); return x; }
 inline floats root(floats x) { for (int i = 0; i < 16; ++i) x[i] = std::sqrt(x[i]); return x; }
+inline float total(floats x) { float sum = 0; for (int i = 0; i < 16; ++i) sum += x[i]; return sum; }
+inline float largest_of(floats x) { float most = x[0]; for (int i = 1; i < 16; ++i) most = std::max(most, x[i]); return most; }
 inline void store_once(float* p, floats x) { __builtin_memcpy(p, &x, sizeof x); }
 #endif
+[[gnu::always_inline]] inline floats larger(floats a, floats b) { return a > b ? a : b; }
 /// A vector at any address.
 template <class V, class T> [[gnu::always_inline]] inline V load(const T* p) { V x; __builtin_memcpy(&x, p, sizeof x); return x; }
 template <class V, class T> [[gnu::always_inline]] inline void store(T* p, V x) { __builtin_memcpy(p, &x, sizeof x); }
+
+template <int Distance, std::size_t... L> [[gnu::always_inline]] inline void exchange(floats& a, floats& b, std::index_sequence<L...>) {
+  const floats low = __builtin_shufflevector(a, b, ((L & Distance) ? 16 + int(L) - Distance : int(L))...);
+  b = __builtin_shufflevector(a, b, ((L & Distance) ? 16 + int(L) : int(L) + Distance)...), a = low;
+}
+template <int Distance> [[gnu::always_inline]] inline void exchange(floats (&rows)[16]) {
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i)
+    if (!(i & Distance)) exchange<Distance>(rows[i], rows[i + Distance], std::make_index_sequence<16>());
+}
+/// 16 rows of 16 numbers, in registers.
+[[gnu::always_inline]] inline void transpose(floats (&rows)[16]) { exchange<8>(rows), exchange<4>(rows), exchange<2>(rows), exchange<1>(rows); }
 
 /// body(first, last) on blocks of [0, count).
 template <class Body> void in_blocks(std::ptrdiff_t count, std::ptrdiff_t block, const Body& body) {
