@@ -404,8 +404,34 @@ def network_rows():
     simulated("attention, 8 heads of [512, 64], forward and backward", both_ways(jax.vmap(head)), table, table, table, table)
 
 
+def shallow_water():
+    def step(state):
+        h, m, n = state
+        u, v, pressure = m / h, n / h, 0.5 * 9.81 * h * h
+
+        def moved(x, along, across):
+            right, left = lambda a: jnp.roll(a, -1, 1), lambda a: jnp.roll(a, 1, 1)
+            below, above = lambda a: jnp.roll(a, -1, 0), lambda a: jnp.roll(a, 1, 0)
+            change = right(along) - left(along) + below(across) - above(across)
+            return 0.25 * (right(x) + left(x) + below(x) + above(x)) - 0.05 * change
+
+        return moved(h, m, n), moved(m, m * u + pressure, m * v), moved(n, m * v, n * v + pressure)
+
+    def adjoint(state, cotangent):
+        return jax.vjp(step, state)[1](cotangent)[0]
+
+    def loss(state):
+        (h, _, _), _ = jax.lax.scan(lambda s, _: (step(s), None), state, None, length=10)
+        return 0.5 * jnp.sum(jnp.square(h))
+
+    state = uniform(0.8, 1.2, 1024, 1024), uniform(-0.2, 0.2, 1024, 1024), uniform(-0.2, 0.2, 1024, 1024)
+    simulated("shallow water, 1024 x 1024, a step", step, state)
+    simulated("shallow water, 1024 x 1024, the adjoint of a step", adjoint, state, state)
+    simulated("shallow water, 1024 x 1024, gradient through 10 steps", jax.grad(loss), state)
+
+
 def simulation():
-    for problem in (black_scholes, lennard_jones, arm, network_rows):
+    for problem in (black_scholes, lennard_jones, arm, network_rows, shallow_water):
         problem()
 
 

@@ -13,5 +13,7 @@ int main(int argc, char** argv) {
   simulation::add_rows<1024>();
   simulation::add_rows<simulation::ct::dyn>();
   simulation::add_attention();
+  simulation::add_shallow_water<1>();
+  simulation::add_shallow_water<10>();
   return bench::run(argc, argv);
 }

@@ -4,6 +4,7 @@
 /// that it must at least read and write, or its multiply-adds at the speed of registers. All sides use 2 threads, by hand those of oneTBB.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,7 @@ void add_black_scholes();
 void add_lennard_jones();
 template <bool Own> void add_neighbours();
 template <ct::extent Width> void add_rows();
+template <int Steps> void add_shallow_water();
 
 // ---- vectors ----
 
