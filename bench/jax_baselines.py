@@ -430,8 +430,65 @@ def shallow_water():
     simulated("shallow water, 1024 x 1024, gradient through 10 steps", jax.grad(loss), state)
 
 
+def elements():
+    mu, lame = 0.4, 0.6
+
+    def material(f):
+        log_volume = jnp.log(jnp.dot(f[:, 0], jnp.cross(f[:, 1], f[:, 2])))
+        return 0.5 * mu * (jnp.sum(f * f) - 3) - mu * log_volume + 0.5 * lame * log_volume * log_volume
+
+    def by_points(u, nodes, gradients, weights):
+        f = jnp.eye(3, dtype=jnp.float32) + jnp.einsum("eai,eqaj->eqij", u[nodes], gradients)
+        stress, tangent = jax.vmap(jax.vmap(jax.grad(material)))(f), jax.vmap(jax.vmap(jax.hessian(material)))(f)
+        weighted = gradients * weights[:, :, None, None]
+        forces = jnp.einsum("eqaj,eqij->eai", weighted, stress)
+        stiffness = jnp.einsum("eqaikl,eqbl->eaibk", jnp.einsum("eqaj,eqijkl->eqaikl", weighted, tangent), gradients)
+        return jnp.zeros_like(u).at[nodes].add(forces), stiffness
+
+    def energy(u, gradients, weights):
+        at = jax.vmap(lambda u, g: material(jnp.eye(3, dtype=jnp.float32) + u.T @ g), (None, 0))
+        return jnp.sum(weights * at(u, gradients))
+
+    def by_elements(u, nodes, gradients, weights):
+        forces = jax.vmap(jax.grad(energy))(u[nodes], gradients, weights)
+        return jnp.zeros_like(u).at[nodes].add(forces), jax.vmap(jax.hessian(energy))(u[nodes], gradients, weights)
+
+    def block(w, d, h):
+        e, a = np.arange(w * d * h)[:, None], np.arange(8)[None, :]
+        x, y, z = e % w + (a & 1), e // w % d + (a >> 1 & 1), e // w // d + (a >> 2)
+        corners = 2.0 * np.stack((a[0] & 1, a[0] >> 1 & 1, a[0] >> 2), 1) - 1
+        local = np.zeros((8, 8, 3))
+        for q in range(8):
+            factor = 0.5 * (1 + corners * corners[q] / np.sqrt(3))
+            for k in range(3):
+                local[q, :, k] = corners[:, k] * factor[:, (k + 1) % 3] * factor[:, (k + 2) % 3]
+        gradients = jnp.array(np.broadcast_to(local, (w * d * h, 8, 8, 3)).astype(np.float32))
+        u = uniform(-0.05, 0.05, (w + 1) * (d + 1) * (h + 1), 3)
+        return u, jnp.array((x + (w + 1) * (y + (d + 1) * z)).astype(np.int32)), gradients, jnp.full((w * d * h, 8), 0.125, jnp.float32)
+
+    simulated("neo-Hookean hexahedra: 100,000, forces and stiffness", by_points, *block(50, 50, 40))
+    simulated("neo-Hookean hexahedra: 4,000, Hessians of elements", by_elements, *block(20, 20, 10))
+
+
+def nearest():
+    def distances(queries, points):
+        return jax.vmap(jax.vmap(lambda a, b: jnp.sum(jnp.square(a - b)), (None, 0)), (0, None))(queries, points)
+
+    def distance_and_index(queries, points):
+        d = distances(queries, points)
+        return jnp.min(d, axis=1), jnp.argmin(d, axis=1)
+
+    def through_index(queries, points):
+        return jnp.sum(jnp.square(queries - points[jnp.argmin(distances(queries, points), axis=1)]))
+
+    case, q, p = "nearest of 16,384 points to 2,048: ", uniform(0, 1, 2048, 3), uniform(0, 1, 16384, 3)[::-1]
+    simulated(case + "distance and index", distance_and_index, q, p)
+    simulated(case + "gradient through the minimum", jax.grad(lambda q, p: jnp.sum(jnp.min(distances(q, p), axis=1)), (0, 1)), q, p)
+    simulated(case + "gradient through the index", jax.grad(through_index, (0, 1)), q, p)
+
+
 def simulation():
-    for problem in (black_scholes, lennard_jones, arm, network_rows, shallow_water):
+    for problem in (black_scholes, lennard_jones, arm, network_rows, shallow_water, elements, nearest):
         problem()
 
 

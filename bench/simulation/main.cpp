@@ -15,5 +15,8 @@ int main(int argc, char** argv) {
   simulation::add_attention();
   simulation::add_shallow_water<1>();
   simulation::add_shallow_water<10>();
+  simulation::add_elements<false>();
+  simulation::add_elements<true>();
+  simulation::add_nearest();
   return bench::run(argc, argv);
 }
