@@ -105,6 +105,22 @@ TEST_CASE("products and sums over pairs with transposes") {
   check_jit(f, 1e-13, between<double, 66, 2>(-1, 1), between<double, 75, 2>(-1, 1, 1));
 }
 
+TEST_CASE("tables of pairs by indices that are known, where the axes of instances swap places") {
+  const auto f = pairs<decltype([](auto x, auto y) {
+    const auto d = ct::sin(x - y);
+    return ct::sum(d * ct::take<0>(d, 5 - ct::iota<std::int32_t, 6>(d)));
+  })>{};
+  check_jit(f, 1e-12, between<double, 100, 6>(-1, 1), between<double, 60, 6>(-1, 1, 1));
+}
+
+TEST_CASE("three long axes stay arrays") {
+  const auto f = [](auto a, auto b) {
+    return std::tuple(ct::sum(a, ct::axis<1, 2>), ct::sum(a, ct::axis<2>), ct::sum(ct::sin(b), ct::axis<1>), ct::max(a * 2.0, ct::axis<1>));
+  };
+  check_jit(f, 1e-12, between<double, 64, 65, 66>(-1, 1), between<double, 64, 3>(-1, 1, 1));
+  check_jit(f, 1e-12, between<double, 100, 20, 20>(-1, 1), between<double, 20, 3>(-1, 1, 1));
+}
+
 TEST_CASE("products of large matrices stay matrix products") {
   const auto attention = [](auto q, auto k, auto v) {  // [2, 70, 65] each
     const auto p = ct::nn::softmax(ct::einsum<"hqd,hkd->hqk">(q, k));

@@ -97,6 +97,10 @@ TEST_CASE("unrelated steps, donated arguments and loops around row blocks") {
   check_jit(mixed, 1e-12, x, y);
   auto given = x;
   CHECK(ct::jit(softmax)(std::move(given)) == ct::jit(softmax)(x));
+  const auto other_rows = ct::jit([](auto x) { return softmax(x + ct::transpose(x)) + softmax(x - ct::flip<0>(x)); });
+  const auto square = between<double, 300, 300>(-2, 2);
+  auto taken = square;
+  CHECK(other_rows(std::move(taken)) == other_rows(square));
   const auto iterated = [](auto x) { return ct::fori_loop<0, 5>([](auto, auto c) { return softmax(c * 1.5); }, x); };
   auto expected = x;
   for (int i = 0; i < 5; ++i) expected = ct::jit([](auto c) { return softmax(c * 1.5); })(expected);

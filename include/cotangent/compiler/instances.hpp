@@ -52,8 +52,8 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
   return !batch && (over || of_left || of_right) && terms * element_form(x.dims, limits).count > few_products;
 }
 
-/// Whether a graph can be rewritten element by element: every array has few elements beside axes of instances, of which inputs
-/// have one at most, or is read and written whole by gathers and scatters.
+/// Whether a graph can be rewritten element by element: every array has few elements beside two axes of instances at most, inputs
+/// beside one, or is read and written whole by gathers and scatters.
 constexpr bool has_elements(const graph& g, const element_limits& limits) {
   constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
   constexpr extent longest_row = 16;         // of a reduction of instances; longer ones are better spread over lanes
@@ -67,11 +67,11 @@ constexpr bool has_elements(const graph& g, const element_limits& limits) {
     const node& x = g[n];
     const element_form form(x.dims, limits);
     if (x.is_input() ? (form.fits && form.axes.rank <= 1) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
-    if (!form.fits || x.is_input()) return false;
+    if (!form.fits || form.axes.rank > 2 || x.is_input()) return false;
     const role kind = x.op->kind;
     if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) return false;
     for (int k = kind == role::gather; k < x.operand_count; ++k)
-      if (!element_form(g[g.operand(n, k)].dims, limits).fits) return false;
+      if (const element_form operand(g[g.operand(n, k)].dims, limits); !operand.fits || operand.axes.rank > 2) return false;
     if (is_matrix_product(g, n, limits)) return false;
     if (kind == role::reduction) {
       const element_form from(g[g.operand(n, 0)].dims, limits);
@@ -401,7 +401,7 @@ class per_instance_program {
     sequence<value> parts;
     extent part = 0;
     each_element(c.dims, form.axes, [&](const shape& at) {
-      shape where, places;
+      shape where, places = filled(of_table.axes.rank, 0);
       addressing of_part;
       sequence<value> indices;
       bool known = of_table.fits;
@@ -410,7 +410,7 @@ class per_instance_program {
         const axis_address axis = a.axes[i];
         where.push_back(known_place(c, axis, form, at, part, 1));
         const int place = axis.dimension >= 0 ? form.place(axis.dimension) : -1;
-        if (of_table.place(i) >= 0) places.push_back(place), known = known && place >= 0 && axis.index < 0;
+        if (const int of = of_table.place(i); of >= 0) places[of] = place, known = known && place >= 0 && axis.index < 0;
         else offset += where[i] * of_table.strides[i], known = known && where[i] >= 0;
         if (where[i] >= 0) continue;
         axis_address address{place, -1};

@@ -273,7 +273,7 @@ template <int Statements, int Forms> constexpr void find_tiles(table<Statements,
     for (int i = begin; i < listed; ++i) t.registers[t.tile_members[i]] |= where;
     t.sources[runs] |= runs_tile;
   };
-  const form_facts* last = nullptr;
+  int last = -1;  // the form of the store before, if it fits
   int begin = 0;
   for (int k = t.constants + t.per_row; k < Statements; ++k) {
     const action kind = kinds[t.form[k]];
@@ -283,10 +283,10 @@ template <int Statements, int Forms> constexpr void find_tiles(table<Statements,
       if (fits(f) && f.strides[lane] <= short_row) rows.push_back(k), ++loads;
       continue;
     }
-    const bool follows = fits(f) && last && last->buffer == f.buffer && last->strides[lane] == f.strides[lane] && last->offset + 1 == f.offset;
+    const bool follows = fits(f) && last >= 0 && forms[last].buffer == f.buffer && forms[last].strides[lane] == f.strides[lane] && forms[last].offset + 1 == f.offset;
     if (!follows && listed - begin > 1) finish(begin, t.tile_members[listed - 1]);
     if (!follows) begin = listed;
-    last = fits(f) ? &f : nullptr;
+    last = fits(f) ? t.form[k] : -1;
     if (fits(f)) t.tile_members[listed++] = k;
   }
   if (listed - begin > 1) finish(begin, t.tile_members[listed - 1]);

@@ -70,6 +70,9 @@ constexpr void donate(schedule& s, const flag_list& donated) {
     if (out.where != buffer::output || out.first < 0) continue;
     int written = out.first;
     while (!touches(s, written, int(o))) ++written;
+    int begin = written;  // of the steps that run together with the one that writes: all of them still read
+    for (const row_blocks& r : s.blocks)
+      if (written >= r.first && written < r.first + r.count) begin = r.first;
     for (std::size_t i = 0; i < s.buffers.size() && out.reuses < 0; ++i) {
       const buffer& in = s.buffers[i];
       if (in.where != buffer::input) continue;
@@ -79,7 +82,7 @@ constexpr void donate(schedule& s, const flag_list& donated) {
       for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
       // A kernel on the rows of a gemm runs while the gemm still reads.
       if (s.steps[std::size_t(written)].after_rows) taken = taken || touches(s, written - 1, int(i));
-      if (!taken && (in.last < written || (in.last == written && (reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, written, int(o)) == int(i))))) out.reuses = in.number;
+      if (!taken && (in.last < begin || (begin == written && in.last == written && (reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, written, int(o)) == int(i))))) out.reuses = in.number;
     }
   }
 }

@@ -14,13 +14,20 @@ constexpr flag_list dependent_outputs(const graph& g, const flag_list& active) {
   for (int o : g.outputs) r.push_back(dependent[std::size_t(o)]);
   return r;
 }
-/// The same for dependence of any kind.
+/// The same for dependence of any kind. (Of calls with large bodies each result depends on every operand: to look would cost
+/// constant evaluation too much.)
 constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
+  constexpr std::size_t small = 100;  // nodes
+  const auto has_small_bodies = [&](int call) {
+    std::size_t nodes = 0;
+    for (extent b : call_form(g, call).bodies) nodes += g.subgraphs[std::size_t(b)].nodes.size();
+    return nodes <= small;
+  };
   flag_list reached(g.nodes.count, false), r;
   for (std::size_t i = 0; i < g.inputs.size(); ++i) reached[std::size_t(g.inputs[i])] = from[i];
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].is_input()) continue;
-    const bool is_element = g[n].op->kind == role::element;
+    const bool is_element = g[n].op->kind == role::element && has_small_bodies(g.operand(n, 0));
     const int of = is_element ? g.operand(n, 0) : n;
     flag_list needs;
     if (is_element) {

@@ -163,7 +163,7 @@ template <class P> struct scatter_base {
       const extent n = from.dims()[i];
       const extent span = a.axes[i].dimension >= 0 ? c[1].dims()[a.axes[i].dimension] : 1;
       if (is_symbol(span)) continue;  // the caller has clamped
-      if (is_symbol(n)) {  // perhaps empty: what is outside reads a zero put in front
+      if (is_symbol(n) || n < span) {  // perhaps empty: what is outside reads a zero put in front
         if (a.axes[i].dimension >= 0) continue;
         const value zero = zeros_like(index);
         const value ok = logical_and(ge(index, zero), lt(index, extent_like(index, n)));

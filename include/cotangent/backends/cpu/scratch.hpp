@@ -9,9 +9,9 @@ namespace cotangent::cpu {
 /// At least `bytes` bytes, aligned to 64. Scopes nest; each depth keeps its own memory, which only grows.
 class scratch {
  public:
-  explicit scratch(std::size_t bytes) : block_(kept().blocks[kept().depth++ % depths]), nested_(kept().depth > depths) {
-    if (nested_) own_.reserve(bytes);
-    else block_.reserve(bytes);
+  explicit scratch(std::size_t bytes) : block_(kept().blocks[kept().depth % depths]), nested_(kept().depth >= depths) {
+    (nested_ ? own_ : block_).reserve(bytes);  // may throw
+    ++kept().depth;
   }
   ~scratch() { --kept().depth; }
   scratch(const scratch&) = delete;
