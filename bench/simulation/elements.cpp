@@ -171,8 +171,8 @@ template <auto& Assembled, int W, int D, int H> struct block {
 
 template <bool Direct> void add_elements() {
   const double bytes = 4 * (576 + 192 + 8 + 8);  // of an element
-  if constexpr (Direct) add<block<by_elements, 20, 20, 10>>("neo-Hookean hexahedra: 4,000, Hessians of elements", 1e-4, {.bytes = 4000 * bytes});
-  else add<block<by_points, 50, 50, 40>>("neo-Hookean hexahedra: 100,000, forces and stiffness", 1e-4, {.bytes = 100000 * bytes});
+  if constexpr (Direct) add<block<by_elements, 20, 20, 10>>("neo-Hookean hexahedra: 4,000, Hessians of elements", 1e-5, {.bytes = 4000 * bytes});
+  else add<block<by_points, 50, 50, 40>>("neo-Hookean hexahedra: 100,000, forces and stiffness", 1e-5, {.bytes = 100000 * bytes});
 }
 template void add_elements<ELEMENTS_DIRECT>();
 
