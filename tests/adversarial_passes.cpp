@@ -1,0 +1,78 @@
+/// Row blocks and batches of products where extents are equal by accident, empty, or known at run time only, with windows, indices and
+/// several outputs inside a group.
+
+#include <thread>
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+
+constexpr auto softmax = [](auto x) { return ct::nn::softmax(x); };
+
+/// Of a square matrix: concatenated and padded columns, row numbers, a transpose of what the group makes, rows taken from
+/// it, sums over its rows, booleans and integers.
+constexpr auto windows = [](auto x, auto i) {
+  const auto p = softmax(x);
+  const auto numbers = ct::reshape<300, 1>(ct::iota<double, 300>(x));
+  const auto wide = ct::concatenate<1>(p, ct::exp(p) * numbers, x);
+  const auto most = ct::max(wide, ct::axis<1>, ct::keepdims);
+  const auto padded = ct::pad<ct::low<0, 1>, ct::high<0, 2>>(p - most, 0.5);
+  const auto is_top = p == ct::max(p, ct::axis<1>, ct::keepdims);
+  const auto turned = softmax(ct::transpose(p) * 2.0);
+  return std::tuple(p, ct::sum(wide / most, ct::axis<0>), padded, ct::any(is_top, ct::axis<0>),
+                    ct::sum(ct::astype<std::int32_t>(p * 900.0), ct::axis<1>), ct::sum(turned * p, ct::axis<1>), ct::take<0>(p, i),
+                    ct::flip<0>(softmax(ct::flip<0>(p))));
+};
+
+/// Two arrays whose numbers of rows are known at run time only, and rows of both.
+constexpr auto two_numbers = [](auto a, auto b) {
+  const auto p = softmax(a);
+  const auto q = softmax(b);
+  return std::tuple(softmax(ct::concatenate<0>(p, q) * 2.0), ct::sum(p, ct::axis<0>), softmax(p - 0.5));
+};
+
+template <ct::extent K> ct::array<double, ct::dyn, K> first_rows(ct::extent n) {
+  const auto some = between<double, 3000, K>(-2, 2);
+  ct::array<double, ct::dyn, K> x({n, K});
+  std::copy_n(some.data(), n * K, x.data());
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("windows, indices and several outputs within row blocks of a square matrix") {
+  const ct::array<std::int32_t, 5> i{0, 299, 3, 3, 150};
+  const auto x = between<double, 300, 300>(-2, 2);
+  CHECK(ct::jit(windows).kernels(x, i).find("run together") != std::string::npos);
+  check_jit(windows, 1e-12, x, i);
+  ct::set_num_threads(1);
+  const tensors one = tensors_of(ct::jit(windows)(x, i));
+  ct::set_num_threads(3);
+  std::string differences[3];
+  std::thread callers[3];
+  for (int t = 0; t < 3; ++t) callers[t] = std::thread([&, t] { differences[t] = difference(tensors_of(ct::jit(windows)(x, i)), one, 0); });
+  for (std::thread& t : callers) t.join();
+  for (const std::string& d : differences) CHECK(d == "");
+  ct::set_num_threads(2);
+}
+
+TEST_CASE("row blocks of two arrays whose numbers of rows are equal, 0 or far apart") {
+  for (const auto& [n, m] : {std::pair{0, 0}, {1, 0}, {0, 700}, {16, 16}, {1000, 1000}, {3000, 7}, {129, 2049}})
+    check_jit(two_numbers, 1e-12, first_rows<20>(n), first_rows<20>(m));
+}
+
+TEST_CASE("products whose batch axis is not the first, of numbers and of integers") {
+  const auto f = [](auto q, auto k) {
+    const auto a = ct::sin(q);
+    const auto s = ct::einsum<"ibd,jbd->bij">(a, k);
+    const auto n = ct::astype<std::int32_t>(q * 8.0);
+    return std::tuple(ct::sum(ct::exp(s), ct::axis<2>), ct::einsum<"bij,ibd->bjd">(ct::tanh(s), a), ct::einsum<"bid,bjd->bij">(n, n + 1));
+  };
+  check_jit(f, 1e-11, between<double, 33, 64, 17>(-1, 1), between<double, 21, 64, 17>(-1, 1, 1));
+}
