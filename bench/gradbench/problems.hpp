@@ -25,10 +25,12 @@
 #include <cotangent/cotangent.hpp>
 
 #include "../harness.hpp"
+#include "../inputs.hpp"
 
 namespace gradbench {
 
 namespace ct = cotangent;
+using bench::source;
 
 void add_ba();
 template <int Size> void add_det();
@@ -92,20 +94,6 @@ inline lanes hyperbolic_tangent(lanes x) { for (int i = 0; i < 8; ++i) x[i] = st
 
 template <class Array> std::span<double> numbers(Array& a) { return {a.data(), std::size_t(a.size())}; }
 template <class Array> std::span<const double> numbers(const Array& a) { return {a.data(), std::size_t(a.size())}; }
-
-/// Fills arrays with numbers from one sequence.
-class source {
- public:
-  explicit source(unsigned seed = 1) : random_(seed) {}
-  template <class... Array> void uniform(double low, double high, Array&... a) { (fill(a, std::uniform_real_distribution<double>(low, high)), ...); }
-  template <class... Array> void normal(Array&... a) { (fill(a, std::normal_distribution<double>()), ...); }
-  /// 0 to end - 1.
-  std::int32_t index(std::size_t end) { return std::int32_t(random_() % end); }
-
- private:
-  template <class Array, class Distribution> void fill(Array& a, Distribution d) { for (double& x : a) x = d(random_); }
-  std::mt19937 random_;
-};
 
 // ---- agreement ----
 

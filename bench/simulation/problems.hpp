@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <random>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -23,10 +22,12 @@
 #include <tbb/parallel_for.h>
 
 #include "../harness.hpp"
+#include "../inputs.hpp"
 
 namespace simulation {
 
 namespace ct = cotangent;
+using bench::source;
 
 void add_arm();
 void add_attention();
@@ -92,23 +93,6 @@ template <class Body> void in_blocks(std::ptrdiff_t count, std::ptrdiff_t block,
   const tbb::blocked_range<std::ptrdiff_t> all(0, (count + block - 1) / block, 1);
   tbb::parallel_for(all, [&](const auto& r) { body(r.begin() * block, std::min(count, r.end() * block)); });
 }
-
-// ---- inputs ----
-
-/// Fills arrays with numbers from one sequence.
-class source {
- public:
-  explicit source(unsigned seed = 1) : random_(seed) {}
-  template <class... Array> void uniform(double low, double high, Array&... a) { (fill(a, std::uniform_real_distribution<double>(low, high)), ...); }
-  template <class... Array> void normal(Array&... a) { (fill(a, std::normal_distribution<double>()), ...); }
-  std::int32_t index(std::size_t end) { return std::int32_t(random_() % end); }
-
- private:
-  template <class Array, class Distribution> void fill(Array& a, Distribution d) {
-    for (auto& x : a) x = static_cast<std::remove_reference_t<decltype(x)>>(d(random_));
-  }
-  std::mt19937 random_;
-};
 
 // ---- agreement and rows ----
 

@@ -43,9 +43,8 @@ class block_finder {
     sequence<step> order;
     for (std::size_t i = 0; i < s_.steps.size(); ++i) {
       if (taken_[i]) continue;
-      const row_blocks found = find(int(i));
-      if (found.count > 1) {
-        row_blocks blocks = found;
+      row_blocks blocks = find(int(i));
+      if (blocks.count > 1) {
         blocks.first = int(order.size());
         s_.blocks.push_back(blocks);
         for (int m : members_) order.push_back(s_.steps[std::size_t(m)]), taken_[std::size_t(m)] = true;
@@ -190,9 +189,7 @@ constexpr void place_blocks(schedule& s) {
     for (buffer& b : s.buffers) {
       if (b.first > last || b.last < r.first || b.first < 0) continue;
       bool touched = false;
-      for (int i = r.first; i <= last; ++i)
-        for (int k = 0; k < s.steps[std::size_t(i)].buffer_count; ++k)
-          touched = touched || &b == &s.buffers[std::size_t(s.step_buffers[std::size_t(s.steps[std::size_t(i)].buffers + k)])];
+      for (int i = r.first; i <= last; ++i) touched = touched || touches(s, i, int(&b - s.buffers.begin()));
       if (!touched) continue;
       const extent row = row_elements(b, r.rows) * size_of(b.type);
       if (b.where == buffer::arena && b.first >= r.first && b.last <= last && row > 0) {

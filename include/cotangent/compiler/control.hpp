@@ -136,7 +136,7 @@ template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
   constexpr const auto& plan = Body::plan;
   if (Carries == 0 || plan.steps.size() != 1 || plan.steps[0].node >= 0 || plan.steps[0].space.rank == 0) return false;
   const step& x = plan.steps[0];
-  const extent rows = is_symbol(x.space[0]) ? plan.slots[std::size_t(x.slots + x.space[0] - symbol_base)] : x.space[0];
+  const extent rows = extent_named(plan, x, x.space[0]);
   for (int i = 0; i < x.statement_count; ++i) {
     const statement& s = plan.statements[std::size_t(x.statements + i)];
     if (s.what == statement::reduce) return false;
@@ -220,7 +220,7 @@ template <> struct control<scan_p> {
     }
     if constexpr (f::by_rows) {
       constexpr step kernel = body::plan.steps[0];
-      const extent rows = b.value(is_symbol(kernel.space[0]) ? body::plan.slots[std::size_t(kernel.slots + kernel.space[0] - symbol_base)] : kernel.space[0]);
+      const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0]));
       const extent block = rows_of_task(f::row_bytes, rows);
       if (rows > block && rows * length * kernel.statement_count > least_parallel_work) {
         cpu::parallel_for(cpu::divide_up(rows, block), [&](extent t) {

@@ -245,8 +245,7 @@ class per_instance_program {
 
   constexpr void rewrite(int n) {
     const call c = call_at(g_, original_, n, operands_);
-    if (is_scatter(c.op->id) && !adds_at_known_places(c)) return copy(c, n);
-    if (is_scatter(c.op->id)) return add_at_known_places(c, n);
+    if (is_scatter(c.op->id)) return adds_at_known_places(c) ? add_at_known_places(c, n) : copy(c, n);
     if (!form_of(c.dims).fits) return copy(c, n);
     switch (c.op->kind) {
       case role::pointwise: return pointwise(c, n);

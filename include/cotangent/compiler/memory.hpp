@@ -36,13 +36,6 @@ constexpr bool reads_in_place(const schedule& s, int at, int b, int to) {
   return true;
 }
 
-constexpr bool touches(const schedule& s, int at, int b) {
-  const step& x = s.steps[std::size_t(at)];
-  for (int k = 0; k < x.buffer_count; ++k)
-    if (s.step_buffers[std::size_t(x.buffers + k)] == b) return true;
-  return false;
-}
-
 /// The operand of opaque step or call `at` over which it can write its result in buffer `b`, and which ends there; or -1.
 constexpr int overwritten_operand(const schedule& s, int at, int b) {
   const step& x = s.steps[std::size_t(at)];

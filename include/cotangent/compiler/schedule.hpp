@@ -76,9 +76,17 @@ struct schedule {
   bool dynamic_arena = false;       // sizes are known only at run time: offsets are then computed per call
 };
 
-/// The extent that a step's kernel names by a slot.
-constexpr extent extent_named(const schedule& s, const step& x, extent e) {
+/// The extent that a step's kernel names by a slot; of a schedule or a plan.
+template <class Schedule> constexpr extent extent_named(const Schedule& s, const step& x, extent e) {
   return is_symbol(e) ? s.slots[std::size_t(x.slots + e - symbol_base)] : e;
+}
+
+/// Whether step `at` names buffer `b`.
+constexpr bool touches(const schedule& s, int at, int b) {
+  const step& x = s.steps[std::size_t(at)];
+  for (int k = 0; k < x.buffer_count; ++k)
+    if (s.step_buffers[std::size_t(x.buffers + k)] == b) return true;
+  return false;
 }
 
 }  // namespace cotangent

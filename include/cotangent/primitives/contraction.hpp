@@ -214,15 +214,9 @@ constexpr value sum_of_product(value x, const shape& axes) {
     return sum ? -sum : sum;
   }
   if (n.op_id == primitive_of<transpose_p>.id) {
-    shape summed, kept, order;
-    for (int i = 0; i < x.rank(); ++i) (axes.contains(i) ? summed : kept).push_back(x.b->g.attribute(x.id, i));
-    const value sum = sum_of_product(operand(0), ascending(summed));
-    if (!sum) return {};
-    const shape left = complement(summed, x.rank());
-    for (extent axis : kept)
-      for (int i = 0; i < left.rank; ++i)
-        if (left[i] == axis) order.push_back(i);
-    return transpose(sum, order);
+    const reduced_transpose r(x, axes);
+    const value sum = sum_of_product(r.operand, r.axes);
+    return sum ? transpose(sum, r.order) : sum;
   }
   if (n.op_id != primitive_of<dot_general_p>.id) return {};
   call c;

@@ -10,6 +10,22 @@ constexpr value reduce_max(value x, const shape& axes);
 constexpr value reduce_min(value x, const shape& axes);
 constexpr value sum_of_product(value x, const shape& axes);
 
+/// A reduction of a transpose, as a transpose of a reduction: of what, along which axes, and in which order.
+struct reduced_transpose {
+  value operand;
+  shape axes, order;
+
+  constexpr reduced_transpose(value transposed, const shape& reduced) : operand{transposed.b, transposed.b->g.operand(transposed.id, 0)} {
+    shape kept;
+    for (int i = 0; i < transposed.rank(); ++i) (reduced.contains(i) ? axes : kept).push_back(transposed.b->g.attribute(transposed.id, i));
+    axes = ascending(axes);
+    const shape left = complement(axes, transposed.rank());
+    for (extent axis : kept)
+      for (int i = 0; i < left.rank; ++i)
+        if (left[i] == axis) order.push_back(i);
+  }
+};
+
 /// Attributes: the reduced axes, ascending.
 struct reduction {
   static constexpr role kind = role::reduction;
@@ -29,19 +45,12 @@ struct reduction {
   static constexpr value simplify(const call& c) { return c.attribute_count == 0 ? c[0] : of_transpose(c); }
   /// The reduction of a transpose is that of what is transposed. Null if the operand is no transpose.
   static constexpr value of_transpose(const call& c) {
-    const value x = c[0];
-    if (x.get().op_id != primitive_of<transpose_p>.id) return {};
-    shape reduced, left, order;
-    for (int i = 0; i < x.rank(); ++i) (c.list(0, c.attribute_count).contains(i) ? reduced : left).push_back(x.b->g.attribute(x.id, i));
-    const shape result = complement(reduced, x.rank()), axes = ascending(reduced);
-    for (extent axis : left)
-      for (int i = 0; i < result.rank; ++i)
-        if (result[i] == axis) order.push_back(i);
-    const value operand{x.b, x.b->g.operand(x.id, 0)};
+    if (c[0].get().op_id != primitive_of<transpose_p>.id) return {};
+    const reduced_transpose r(c[0], axes(c));
     call d = c;
-    d.operands = &operand, d.result = {}, d.dims = {};
-    d.attributes = axes.dims, d.attribute_count = axes.rank;
-    return transpose(x.b->emit(d), order);
+    d.operands = &r.operand, d.result = {}, d.dims = {};
+    d.attributes = r.axes.dims, d.attribute_count = r.axes.rank;
+    return transpose(c.b->emit(d), r.order);
   }
   /// `v`, of the result's shape, repeated along the reduced axes.
   static constexpr value spread(const call& c, value v) { return broadcast_in_dim(v, c[0].dims(), kept(c)); }
