@@ -22,7 +22,7 @@ constexpr extent row_elements(const buffer& b, extent rows) {
 /// Whether a kernel accesses a buffer, by a statement, in the row that it works on.
 constexpr bool stays_in_row(const step& x, const statement& s, const buffer& b, extent rows) {
   const extent row = row_elements(b, rows);
-  if (row == 0 || s.indexed_strides.rank > 0 || is_symbol(s.where.offset) || s.where.offset < 0 || s.where.strides[0] != row) return false;
+  if (row == 0 || s.indexed_strides.rank > 0 || (s.windowed & 1u) != 0 || is_symbol(s.where.offset) || s.where.offset < 0 || s.where.strides[0] != row) return false;
   extent last = s.where.offset;
   for (int d = 1; d < x.space.rank; ++d) {
     if (is_symbol(s.where.strides[d]) || s.where.strides[d] < 0 || is_symbol(x.space[d])) return false;

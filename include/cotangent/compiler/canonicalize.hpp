@@ -1,17 +1,10 @@
 #pragma once
-/// Rewrites into the forms that kernels and libraries have: matrix products as gemm, negative pads as slices, and
+/// Rewrites into the forms that kernels and libraries have: matrix products as gemm, rolls and pads as windows, and
 /// multiply-adds as fma, so that neither speed nor bits depend on the compiler's contraction of a * b + c.
 
-#include <cotangent/transforms/simplify.hpp>
+#include <cotangent/compiler/windows.hpp>
 
 namespace cotangent {
-
-/// a * b + c, rounded once.
-struct fma_p : pointwise {
-  static constexpr std::string_view name = "fma";
-  static constexpr double flops = 2;
-  template <class V> static COTANGENT_INLINE V lane(V a, V b, V c) { return fma(a, b, c); }
-};
 
 /// The larger of c and x for a c that is not NaN: one instruction, and NaN where x is.
 struct max_with_number_p : pointwise {
@@ -177,8 +170,22 @@ constexpr value scaled_product(value product, value c) {
   return {};
 }
 
-/// The graph in canonical form: only gemm for products, no negative pads, numbers that multiply collected, fma where a
-/// product has one use. Linear.
+/// Per node, whether kernels alone use it: pointwise operations, reductions, and windows into it.
+constexpr flag_list used_by_kernels(const graph& g) {
+  flag_list by_kernels;
+  by_kernels.assign(g.nodes.size(), true);
+  for (int o : g.outputs) by_kernels[std::size_t(o)] = false;
+  for (int n = g.size(); n-- > 0;) {
+    if (g[n].is_input()) continue;
+    const bool window = g[n].op_id == primitive_of<pad_p>.id || g[n].op_id == primitive_of<roll_p>.id;
+    if (window ? by_kernels[std::size_t(n)] : g[n].op->kind == role::pointwise || g[n].op->kind == role::reduction) continue;
+    for (int k = 0; k < g[n].operand_count; ++k) by_kernels[std::size_t(g.operand(n, k))] = false;
+  }
+  return by_kernels;
+}
+
+/// The graph in canonical form: only gemm for products, no negative pads, windows for what kernels roll or pad, numbers that
+/// multiply collected, fma where a product has one use. Linear.
 constexpr graph canonicalize(const graph& g) {
   if (!g.error.empty()) return {};
   sequence<int> uses;
@@ -189,6 +196,7 @@ constexpr graph canonicalize(const graph& g) {
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
+  const flag_list by_kernels = used_by_kernels(g);
   // Whether node n became a product that has one use; and its factors.
   const auto product_of = [&](int n) { return uses.items[n] == 1 && is_floating(g[n].type) && r.map.items[n].get().op_id == primitive_of<mul_p>.id; };
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
@@ -209,7 +217,12 @@ constexpr graph canonicalize(const graph& g) {
         v = swapped_dot(r.at(x), turned);
         if (!v.b) v = b.emit_inferred(r.at(n));
       }
-    } else if (op == primitive_of<pad_p>.id) v = without_negative_pad(c);
+    } else if (op == primitive_of<roll_p>.id) v = rolled(c);
+    else if (op == primitive_of<slice_p>.id) v = sliced_window(c);
+    else if (op == primitive_of<pad_p>.id) {
+      if (by_kernels.items[n]) v = padded_window(c);
+      if (!v.b) v = without_negative_pad(c);
+    }
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
     else if (op == primitive_of<add_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);

@@ -2,9 +2,9 @@
 /// Fusion and scheduling: which nodes are computed together in one kernel, in which order, and what is stored.
 ///
 /// Pointwise nodes, gathers and reductions over the same iteration space share a kernel when every operand is either
-/// made in that kernel at the same point or by an earlier step. Views (broadcast, transpose, slice, reverse),
-/// constants and iotas cost nothing: they become the way a kernel reads. Pads and concatenations become stores into
-/// windows of their buffer. Everything else is a step of its own.
+/// made in that kernel at the same point or by an earlier step. Views (broadcast, transpose, slice, reverse), windows,
+/// constants and iotas cost nothing: they become the way a kernel reads. Other pads and concatenations become stores into
+/// parts of their buffer. Everything else is a step of its own.
 
 #include <cotangent/compiler/blocks.hpp>
 #include <cotangent/compiler/canonicalize.hpp>
@@ -73,6 +73,7 @@ class scheduler {
     int node = -1;
     buffer_access access;
     bool direct = true;  // not through a view
+    int window = -1;     // the window that it is read through
   };
 
   const graph& g_;
@@ -96,6 +97,7 @@ class scheduler {
   constexpr role kind(int n) const { return kinds_.items[n]; }
   constexpr bool is(int n, std::uint64_t id) const { return g_.nodes.items[n].op_id == id; }
   constexpr bool is_windowed(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<assemble_p>.id); }
+  constexpr bool is_window(int n) const { return is(n, primitive_of<window_p>.id); }
   constexpr bool is_reshape(int n) const { return is(n, primitive_of<reshape_p>.id); }
   constexpr bool is_inline_source(int n) const { return is(n, primitive_of<constant_p>.id) || is(n, primitive_of<iota_p>.id); }
 
@@ -127,7 +129,7 @@ class scheduler {
   /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
   constexpr leaf resolve(int n) {
     sequence<int> views;
-    leaf l{n, {}, true};
+    leaf l{n, {}, true, is_window(n) && !copied_[std::size_t(n)] ? n : -1};
     while (kind(l.node) == role::view && !copied_[std::size_t(l.node)]) {
       views.push_back(l.node);
       l.node = g_.operand(l.node, 0);
@@ -152,10 +154,20 @@ class scheduler {
     for (int n = 0; n < g_.size(); ++n) {
       if (at(n).is_input()) continue;
       const role k = kind(n);
+      if (k == role::view) require_windows(n);
       const bool whole = (k == role::opaque && !is_windowed(n)) || k == role::call || is_reshape(n);
       if (!whole && k != role::gather) continue;
       for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
     }
+  }
+  /// A view of a window, or a window into a constant, is of a copy.
+  constexpr void require_windows(int n) {
+    const int x = g_.operand(n, 0);
+    if (is_window(x)) need_memory(x, true);
+    if (!is_window(n)) return;
+    int from = x;
+    while (kind(from) == role::view && !copied_[std::size_t(from)]) from = g_.operand(from, 0);
+    if (is_inline_source(from)) need_memory(x, true);
   }
   /// A column of an array that every row of a kernel would read anew, lane by lane, is copied once into a row.
   constexpr void copy_repeated_columns() {
@@ -174,7 +186,7 @@ class scheduler {
   }
   /// `contiguous_form`: the elements must be in row-major order of their own.
   constexpr void need_memory(int n, bool contiguous_form) {
-    if (kind(n) == role::view && !contiguous_form) {
+    if (kind(n) == role::view && !contiguous_form && !is_window(n)) {
       need_memory(g_.operand(n, 0), false);
       return;
     }
@@ -582,8 +594,21 @@ class scheduler {
     statement s;
     s.what = statement::load, s.type = at(l.node).type;
     s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
+    if (l.window >= 0) add_windows(s, l);
     s.where = local_access(l.access);
     return add_statement(s);
+  }
+  constexpr void add_windows(statement& s, const leaf& l) {
+    const int rank = at(l.window).dims.rank;
+    const shape& inside = at(g_.operand(l.window, 0)).dims;
+    s.windows = int(out_.windows.size());
+    for (int d = 0; d < rank; ++d) {
+      const extent offset = g_.attribute(l.window, rank + d);
+      const bool wraps = g_.attribute(l.window, 2 * rank + d) != 0;
+      if ((wraps && l.access.strides[d] == 0) || (offset == 0 && at(l.window).dims[d] == inside[d])) continue;
+      out_.windows.push_back({d, offset, local_extent(inside[d]), wraps});
+      s.windowed |= 1u << d;
+    }
   }
   /// offset + sum of index * stride, for an iota seen through views.
   constexpr int fetch_iota(const leaf& l, dtype type) {

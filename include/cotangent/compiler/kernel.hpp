@@ -28,11 +28,18 @@ template <extent Offset, extent... Strides> struct access {};
 /// A run-time index: adds register Register (int32 or int64, in bounds) times Stride to an access.
 template <int Register, extent Stride> struct indexed {};
 
+/// Reads along dimension Dim at index + Offset in place of the index: wrapped around in [0, Extent), or zero where that lies
+/// outside.
+template <int Dim, extent Offset, extent Extent, bool Wraps> struct window_along {};
+
 /// The forms. They share their names with functions elsewhere, hence a namespace.
 namespace kernels {
 
 /// register <- Buffer[access + sum of indexed]
 template <class T, int Buffer, class Access, class... Indexed> struct load {};
+
+/// register <- Buffer[access at the indices of the windows], or 0
+template <class T, int Buffer, class Access, class... Windows> struct load_window {};
 
 /// register <- the value whose bits (of T, zero-extended) are Bits
 template <class T, unsigned long Bits> struct constant {};

@@ -167,6 +167,7 @@ struct form_facts {
   int dimension = -1;                 // whose index it is
   int index_registers[max_rank] = {};  // the registers of its run-time indices
   int index_count = 0;
+  std::uint32_t windowed = 0;          // bit d is set if it is read at another index along kernel dimension d
 
   constexpr void names(extent e) {
     if (is_slot(e) && int(e - slot_base) >= slots) slots = int(e - slot_base) + 1;
@@ -196,15 +197,26 @@ template <class T, int B, class A, class... X> constexpr form_facts describe(loa
   (void)done;
   return f;
 }
+/// The bits of dimension d and of the next one that is not dropped: those that must not be merged if d's index matters.
+constexpr std::uint32_t kept_apart(int d, const extent* extents) {
+  int next = d + 1;
+  while (next < max_rank && extents[next] == 1) ++next;
+  return 1u << d | 1u << next;
+}
+template <class T, int B, class A, int... Dim, extent... Offset, extent... Extent, bool... Wraps>
+constexpr form_facts describe(load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, const extent* extents) {
+  form_facts f = describe(load<T, B, A>{}, extents);
+  const int done[] = {0, (f.names(Extent), f.windowed |= 1u << Dim, f.mergeable &= ~kept_apart(Dim, extents), 0)...};
+  (void)done;
+  return f;
+}
 template <class T, unsigned long Bits> constexpr form_facts describe(constant<T, Bits>, const extent*) {
   return form_of_type<T>(action::constant, 0);
 }
 template <class T, int Dim> constexpr form_facts describe(index<T, Dim>, const extent* extents) {
   form_facts f = form_of_type<T>(action::index, 0);
   f.dimension = Dim;
-  int next = Dim + 1;
-  while (next < max_rank && extents[next] == 1) ++next;
-  f.mergeable = ~(1u << Dim | 1u << next);
+  f.mergeable = ~kept_apart(Dim, extents);
   return f;
 }
 template <class Op, class T, class... A> constexpr form_facts describe(apply<Op, T, A...>, const extent*) {
@@ -266,7 +278,7 @@ template <int Statements, int Forms> constexpr void find_tiles(table<Statements,
   int listed = 0, loads = 0;
   sequence<int> rows;  // loads of short rows
   const auto fits = [&](const form_facts& f) {
-    return f.index_count == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]) && f.strides[lane] > 1;
+    return f.index_count == 0 && f.windowed == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]) && f.strides[lane] > 1;
   };
   const auto finish = [&](int begin, int runs) {
     const unsigned long where = static_cast<unsigned long>(begin) << 32 | static_cast<unsigned long>(listed - begin) << 48;
@@ -336,7 +348,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   for (int f = 0; f < Forms; ++f) {
     const form_facts x = forms[f];
     kind_of[f] = x.kind, operands_of[f] = x.operands, type_of[f] = x.type_place, indices_of[f] = x.index_count;
-    const bool along_lane = x.kind == action::load ? lane >= 0 && x.strides[lane] != 0 : x.kind == action::index && x.dimension == lane;
+    const bool along_lane = x.kind == action::load ? lane >= 0 && (x.strides[lane] != 0 || (x.windowed >> lane & 1u) != 0) : x.kind == action::index && x.dimension == lane;
     own_source[f] = along_lane ? source::varying : x.kind == action::constant ? source::constant : source::fixed;
     if (x.kind == action::store && x.index_count > 0) shape.scatters = true;
     if ((x.kind == action::store || x.kind == action::load) && lane >= 0 && x.strides[lane] > 1) any_strided = true;

@@ -1,6 +1,8 @@
 #pragma once
 /// Lowering: statements of a plan as kernel types.
 
+#include <bit>
+
 #include <cotangent/compiler/kernel.hpp>
 #include <cotangent/compiler/memory.hpp>
 
@@ -25,7 +27,7 @@ constexpr unsigned long element_bits(dtype d, std::uint64_t bits) {
 }
 
 /// Appends what the form of statement k depends on.
-template <class Graph> constexpr void append_signature(sequence<extent>& to, const statement* statements, int k, const Graph& g) {
+template <class Graph> constexpr void append_signature(sequence<extent>& to, const statement* statements, int k, const window* windows, const Graph& g) {
   const statement& s = statements[k];
   to.push_back(extent(s.what) + 16 * extent(s.type));
   if (s.what == statement::constant) return to.push_back(extent(s.bits));
@@ -40,6 +42,8 @@ template <class Graph> constexpr void append_signature(sequence<extent>& to, con
     to.push_back(s.where.offset);
     for (int i = 0; i < s.where.strides.rank; ++i) to.push_back(s.where.strides.dims[i]);
     for (int i = 0; i < s.indexed_strides.rank; ++i) to.push_back(s.indexed[i]), to.push_back(s.indexed_strides.dims[i]);
+    for (int i = s.windows; i < s.windows + std::popcount(s.windowed); ++i)
+      to.push_back(windows[i].dimension), to.push_back(windows[i].offset), to.push_back(windows[i].extent_inside), to.push_back(windows[i].wraps);
   }
 }
 
@@ -50,7 +54,7 @@ template <int Statements> struct form_numbers {
   int forms = 0;
   int code_length = 0;
 };
-template <int Statements, class Graph> constexpr form_numbers<Statements> number_forms(const statement* statements, const Graph& g) {
+template <int Statements, class Graph> constexpr form_numbers<Statements> number_forms(const statement* statements, const window* windows, const Graph& g) {
   form_numbers<Statements> r;
   sequence<extent> signatures;  // of the forms, one after the other
   sequence<std::size_t> starts;
@@ -58,7 +62,7 @@ template <int Statements, class Graph> constexpr form_numbers<Statements> number
   int form_at[mask + 1] = {};  // by hash: a form's number + 1
   for (int k = 0; k < Statements; ++k) {
     const std::size_t start = signatures.count;
-    append_signature(signatures, statements, k, g);
+    append_signature(signatures, statements, k, windows, g);
     const std::size_t length = signatures.count - start;
     std::uint64_t hash = length;
     for (std::size_t i = 0; i < length; ++i) hash = (hash ^ hash >> 29 ^ std::uint64_t(signatures.items[start + i])) * 0x9e3779b97f4a7c15u;
@@ -102,6 +106,9 @@ template <const auto& Plan, const auto& Graph> struct lowering {
       }(std::make_index_sequence<std::size_t(P::kind == role::pointwise ? Graph.nodes[n].attribute_count : 0)>{});
   }
 
+  template <int W>
+  using window_type = window_along<Plan.windows[W].dimension, Plan.windows[W].offset, Plan.windows[W].extent_inside, Plan.windows[W].wraps>;
+
   /// The form of statement I of the plan; the statements of its kernel start at First.
   template <int First, int I> static consteval auto form() {
     constexpr auto what = Plan.statements[I].what;
@@ -111,6 +118,10 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     else if constexpr (what == statement::index) return type_is<kernels::index<T, Plan.statements[I].dimension>>{};
     else if constexpr (what == statement::store) return type_is<kernels::store<T, b, access_of<I>>>{};
     else if constexpr (what == statement::reduce) return type_is<kernels::reduce<typename decltype(program<I>())::type, T, b, access_of<I>>>{};
+    else if constexpr (what == statement::load && Plan.statements[I].windowed != 0)
+      return []<std::size_t... K>(std::index_sequence<K...>) {
+        return type_is<kernels::load_window<T, b, access_of<I>, window_type<Plan.statements[I].windows + int(K)>...>>{};
+      }(std::make_index_sequence<std::size_t(std::popcount(Plan.statements[I].windowed))>{});
     else if constexpr (what == statement::load)
       return []<std::size_t... K>(std::index_sequence<K...>) {
         return type_is<kernels::load<T, b, access_of<I>, indexed<Plan.statements[I].indexed[K], Plan.statements[I].indexed_strides.dims[K]>...>>{};
@@ -123,7 +134,7 @@ template <const auto& Plan, const auto& Graph> struct lowering {
   }
 
   template <int Step>
-  static constexpr auto numbered = number_forms<Plan.steps[Step].statement_count>(Plan.statements.data() + Plan.steps[Step].statements, Graph);
+  static constexpr auto numbered = number_forms<Plan.steps[Step].statement_count>(Plan.statements.data() + Plan.steps[Step].statements, Plan.windows.data(), Graph);
   /// A step's statements as numbers: see kernel.
   template <int Step> static constexpr auto code = [] {
     std::array<int, std::size_t(numbered<Step>.code_length)> r{};

@@ -31,7 +31,7 @@ constexpr bool reads_in_place(const schedule& s, int at, int b, int to) {
   for (int i = 0; i < x.statement_count; ++i) {
     const statement& t = s.statements[std::size_t(x.statements + i)];
     if (t.what != statement::load || s.step_buffers[std::size_t(x.buffers + t.buffer)] != b) continue;
-    if (i > stored_at || t.indexed_strides.rank > 0 || t.where.offset != stored->where.offset || !(t.where.strides == stored->where.strides)) return false;
+    if (i > stored_at || t.indexed_strides.rank > 0 || t.windowed != 0 || t.where.offset != stored->where.offset || !(t.where.strides == stored->where.strides)) return false;
   }
   return true;
 }
@@ -134,7 +134,7 @@ constexpr schedule make_schedule(const graph& g, const flag_list& donated, const
 
 /// The sizes of a plan's lists.
 struct plan_sizes {
-  std::size_t steps = 0, statements = 0, step_buffers = 0, slots = 0, buffers = 0, symbols = 0, equalities = 0, outputs = 0, blocks = 0;
+  std::size_t steps = 0, statements = 0, step_buffers = 0, slots = 0, windows = 0, buffers = 0, symbols = 0, equalities = 0, outputs = 0, blocks = 0;
 };
 
 /// A schedule as a list of numbers, in which each object is followed by its lists.
@@ -145,7 +145,7 @@ template <std::size_t Capacity> struct packed_plan {
   constexpr packed_plan(const graph& g, const flag_list& donated, const sequence<call_memory>& calls) {
     sequence<symbol> symbols;
     const schedule s = make_schedule(g, donated, calls, &symbols);
-    sizes = {s.steps.count, s.statements.count, s.step_buffers.count, s.slots.count,
+    sizes = {s.steps.count, s.statements.count, s.step_buffers.count, s.slots.count, s.windows.count,
              s.buffers.count, symbols.count, g.equalities.count, s.output_buffers.count, s.blocks.count};
     put(s.arena_bytes), put(s.dynamic_arena);
     for (const step& x : s.steps) {
@@ -155,6 +155,7 @@ template <std::size_t Capacity> struct packed_plan {
     for (std::size_t i = 0; i < s.statements.count; ++i) put(s.statements.items[i]);
     for (int b : s.step_buffers) put(b);
     for (extent e : s.slots) put(e);
+    for (const window& w : s.windows) put(w.dimension), put(w.offset), put(w.extent_inside), put(w.wraps);
     for (const buffer& b : s.buffers) {
       for (extent e : {extent(b.where), extent(b.number), extent(b.type), extent(b.first), extent(b.last), b.offset, extent(b.reuses)}) put(e);
       put(b.dims);
@@ -185,6 +186,7 @@ template <std::size_t Capacity> struct packed_plan {
     if (s.buffer < 0) return;
     put(s.where.offset), put(s.where.strides);
     for (int i = 0; i < s.indexed_strides.rank; ++i) put(s.indexed[i]), put(s.indexed_strides[i]);
+    put(s.windows), put(s.windowed);
   }
 };
 
@@ -194,6 +196,7 @@ template <plan_sizes S> struct plan {
   std::array<statement, S.statements> statements{};
   std::array<int, S.step_buffers> step_buffers{};
   std::array<extent, S.slots> slots{};
+  std::array<window, S.windows> windows{};
   std::array<buffer, S.buffers> buffers{};
   std::array<symbol, S.symbols> symbols{};
   std::array<equality, S.equalities> equalities{};
@@ -226,9 +229,11 @@ template <plan_sizes S> struct plan {
       if (s.buffer < 0) continue;
       take(s.where.offset), take_shape(s.where.strides);
       for (int i = 0; i < s.indexed_strides.rank; ++i) take(s.indexed[i]), take(s.indexed_strides[i]);
+      take(s.windows), take(s.windowed);
     }
     for (int& b : step_buffers) take(b);
     for (extent& e : slots) take(e);
+    for (window& w : windows) take(w.dimension), take(w.offset), take(w.extent_inside), take(w.wraps);
     for (buffer& b : buffers) {
       take(b.where), take(b.number), take(b.type), take(b.first), take(b.last), take(b.offset), take(b.reuses);
       take_shape(b.dims);

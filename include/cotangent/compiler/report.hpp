@@ -82,6 +82,13 @@ inline std::string shape_text(const shape& s) {
   return r + "]";
 }
 
+/// Where a statement's windows look: the distance along each dimension.
+template <class Plan> std::string distance_text(const Plan& plan, const statement& s) {
+  shape distance = filled(s.where.strides.rank, 0);
+  for (int i = s.windows; i < s.windows + std::popcount(s.windowed); ++i) distance[plan.windows[std::size_t(i)].dimension] = plan.windows[std::size_t(i)].offset;
+  return shape_text(distance);
+}
+
 /// `prefix` stands before each line.
 template <class Program> std::string steps_text(const std::string& prefix) {
   constexpr auto& plan = Program::plan;
@@ -118,6 +125,7 @@ template <class Program> std::string steps_text(const std::string& prefix) {
       if (t.what != statement::load && t.what != statement::store && t.what != statement::reduce) continue;
       const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + t.buffer)])];
       std::string where = name(b) + " " + shape_text(b.dims);
+      if (t.windowed != 0) where += " at a distance of " + distance_text(plan, t);
       if (t.what == statement::reduce) where = std::string(g[t.node].op->name) + " into " + where;
       std::string& to = t.what == statement::load ? reads : writes;
       (to += to.empty() ? "" : "; ") += where;

@@ -7,6 +7,13 @@
 
 namespace cotangent {
 
+/// That a load reads at another index along a dimension: index + offset, wrapped around in [0, extent), or zero outside.
+struct window {
+  int dimension = 0;
+  extent offset = 0, extent_inside = 0;  // the latter may be a slot of the step
+  bool wraps = false;
+};
+
 /// One statement of a kernel to be; see compiler/kernel.hpp for what each does.
 struct statement {
   enum kind : unsigned char { load, constant, index, apply, store, reduce };
@@ -22,6 +29,8 @@ struct statement {
   buffer_access where;       // extents of it may be slots of the step
   int indexed[max_rank] = {};  // registers of run-time indices, with their strides
   shape indexed_strides;
+  int windows = 0;             // load: the first of its windows
+  std::uint32_t windowed = 0;  // bit d is set if it has one along dimension d, in this order
 };
 
 /// One thing to run: a kernel, an opaque primitive, or a call (a loop, a branch).
@@ -69,6 +78,7 @@ struct schedule {
   sequence<statement> statements;
   sequence<int> step_buffers;
   sequence<extent> slots;
+  sequence<window> windows;
   sequence<buffer> buffers;
   sequence<int> output_buffers;  // per output of the graph
   sequence<row_blocks> blocks;

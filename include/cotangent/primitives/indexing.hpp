@@ -348,6 +348,7 @@ struct roll_p {
     c.type = c[0].type(), c.dims = c[0].dims();
     check_indices(c, {}, 1);
   }
+  static constexpr void elements(element_call& e);
   static constexpr bool linear(const call&, int k) { return k == 0; }
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? roll(t[0], c[1], axis(c), back(c)) : value{}; }
   static constexpr value vjp(const call& c, int k, value g) { return k == 0 ? roll(g, c[1], axis(c), !back(c)) : value{}; }
@@ -368,6 +369,18 @@ struct roll_p {
     return gather(c[0], {inside}, dims, a);
   }
 };
+constexpr void roll_p::elements(element_call& e) {
+  const int moved = int(axis(e.c));
+  e.fits = is_constant(e.c[1]) && e.form.place(moved) < 0 && e.form.axes == e.operands[0].form.axes;
+  if (!e.fits) return;
+  const extent n = e.c.dims[moved], by = extent(constant_value(e.c[1])) * (back(e.c) ? 1 : -1);
+  each_element(e.c.dims, e.form.axes, [&](const shape& at) {
+    extent from = 0;
+    for (int i = 0; i < at.rank; ++i)
+      if (at[i] >= 0) from += (i == moved ? ((at[i] + by) % n + n) % n : at[i]) * e.operands[0].form.strides[i];
+    e.parts.push_back(e.operands[0].parts[from]);
+  });
+}
 constexpr value roll(value x, value shift, extent axis, bool back) { return emit<roll_p>({x, shift}, {axis, back}); }
 
 }  // namespace cotangent

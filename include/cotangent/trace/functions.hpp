@@ -719,11 +719,7 @@ struct roll_function {
     if (n == 0) return x;
     if (!is_constant(shift) || is_symbol(n)) return roll(x, index_dtype(shift), k, false);
     const extent by = ((extent(shift.get().bits) % n) + n) % n;
-    if (by == 0) return x;
-    shape start = filled(x.rank(), 0), head = x.dims(), tail = x.dims();
-    start[k] = n - by, head[k] = by, tail[k] = n - by;
-    const shape ones = filled(x.rank(), 1);
-    return concatenate({slice(x, start, head, ones), slice(x, filled(x.rank(), 0), tail, ones)}, k);
+    return by == 0 ? x : roll(x, constant_from_bits(*x.b, dtype::int64, {}, std::uint64_t(by)), k, false);
   }
 };
 

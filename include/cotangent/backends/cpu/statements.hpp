@@ -188,6 +188,64 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
   }
 };
 
+/// An index in [0, n), wrapped around.
+COTANGENT_INLINE constexpr extent wrapped(extent i, extent n) {
+  if (i >= n) return i - n < n ? i - n : i % n;
+  return i >= 0 ? i : i + n >= 0 ? i + n : (i % n + n) % n;
+}
+/// Lanes of which some lie around an end of the row, or outside of it: where along the row the first one is, and its length.
+COTANGENT_LANES template <class R, int Lanes, class T> COTANGENT_HD __attribute__((noinline)) R load_at_end(const T* row, extent stride, extent first, extent n, int count, bool wraps) {
+  T lanes[Lanes] = {};
+  for (int i = 0; i < count; ++i) {
+    const extent at = wraps ? wrapped(first + i, n) : first + i;
+    if (at >= 0 && at < n) lanes[i] = row[at * stride];
+  }
+  return R::load(lanes);
+}
+
+template <class T, int B, class A, int... Dim, extent... Offset, extent... Extent, bool... Wraps, unsigned Sources, class E>
+struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, Sources, E> {
+  using layout = typename E::layout;
+  using reg = typename E::template reg<T>;
+  static constexpr int lane_dim = layout::dims.rank > 0 ? layout::dims.last[layout::dims.outer()] : -1;
+
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
+    reg& r = e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0));
+    extent row = row_offset(A{}, e.at), first = e.lane, n = -1;  // n: the row's length if it is windowed
+    bool inside = true, wraps = false;
+    const int done[] = {0, look<Dim, Offset, Wraps>(e, value_of<Extent>(e.at.slots), value_of<facts::stride_along(A{}, Dim)>(e.at.slots), row, first, n, inside, wraps)...};
+    (void)done;
+    if (!inside || (n >= 0 && !wraps && (first >= n || first + E::lanes <= 0))) {
+      r = reg(T(0));
+      return;
+    }
+    constexpr extent along = lane_stride<layout, A>;
+    const T* p = static_cast<const T*>(e.at.buffers[B]) + row;
+    const extent stride = value_of<along>(e.at.slots);
+    const int count = E::partial ? e.count : E::lanes;
+    if (n >= 0 && (first < 0 || first + count > n)) r = load_at_end<reg, E::lanes>(p, stride, first, n, count, wraps);
+    else if constexpr (along == 0 || E::lanes == 1) r = reg(p[first * stride]);
+    else if constexpr (along == 1) r = E::partial ? reg::load(p + first, count) : reg::load(p + first);
+    else r = reg::load_strided(p + first * stride, stride, count);
+  }
+
+ private:
+  template <int D, extent Distance, bool Wrap>
+  static COTANGENT_INLINE int look(const E& e, extent size, extent stride, extent& row, extent& first, extent& n, bool& inside, bool& wraps) {
+    constexpr int m = layout::dims.merged_from[D];
+    if constexpr (D == lane_dim) {
+      first += Distance, n = size, wraps = Wrap;
+      if constexpr (Wrap) first = wrapped(first, size);
+    } else {
+      const extent index = m < 0 ? 0 : e.at.index[m < 0 ? 0 : m];
+      const extent at = Wrap ? wrapped(index + Distance, size) : index + Distance;
+      inside = inside && at >= 0 && at < size;
+      row += (at - index) * stride;
+    }
+    return 0;
+  }
+};
+
 template <class T, unsigned long Bits, unsigned Sources, class E> struct step<constant<T, Bits>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     if constexpr (std::is_same_v<T, bool>) e.template set<T, source::constant>(place_in(places, 0), typename E::template reg<T>(Bits != 0));

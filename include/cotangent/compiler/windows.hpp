@@ -1,0 +1,131 @@
+#pragma once
+/// Windows: arrays read at a constant distance from the point that is computed, as stencils and their adjoints do.
+///
+/// What is rolled is read around the end, and what is padded with zeros reads as zero outside: both cost a kernel no
+/// memory. So that it need not be computed and stored before it is read at another place, a window moves towards what is
+/// in memory: a roll of a pointwise result becomes the same operation on rolled operands where that is cheap.
+
+#include <cotangent/transforms/simplify.hpp>
+
+namespace cotangent {
+
+/// a * b + c, rounded once.
+struct fma_p : pointwise {
+  static constexpr std::string_view name = "fma";
+  static constexpr double flops = 2;
+  template <class V> static COTANGENT_INLINE V lane(V a, V b, V c) { return fma(a, b, c); }
+};
+
+/// x at another index: along each axis index i of the result is i + offset of x; where that lies outside of x, it is wrapped
+/// around on axes that wrap, and zero on others. Attributes: the result's extents, the offsets, and whether each axis wraps.
+struct window_p : view_primitive {
+  static constexpr std::string_view name = "window";
+  static constexpr shape part(const call& c, int k) { return c.list(k * (c.attribute_count / 3), c.attribute_count / 3); }
+  static constexpr void infer(call& c) { c.type = c[0].type(), c.dims = part(c, 0); }
+  static constexpr buffer_access view(const call&, const buffer_access& in) { return in; }
+};
+
+/// What a window does with an array.
+struct window_form {
+  shape dims, offsets, wraps;
+
+  /// Whether axis i, of extent n before, is left as it is.
+  constexpr bool keeps(int i, extent n) const { return offsets[i] == 0 && dims[i] == n; }
+  /// Whether all of it is there in the result.
+  constexpr bool shows_all(int i, extent n) const { return !is_symbol(n) && !is_symbol(dims[i]) && offsets[i] <= 0 && n <= dims[i] + offsets[i]; }
+  constexpr bool only_wraps() const { return !wraps.contains(0); }
+};
+
+/// How many operations it takes to compute x again from what is in memory, as far as that is not more than `most`.
+constexpr double cost_again(value x, double most) {
+  const node& n = x.get();
+  if (n.op_id == primitive_of<window_p>.id || n.op_id == primitive_of<broadcast_in_dim_p>.id) return cost_again({x.b, x.b->g.operand(x.id, 0)}, most);
+  if (n.is_input() || n.op->kind != role::pointwise) return 0;
+  double cost = n.op->flops;
+  for (int k = 0; k < n.operand_count && cost <= most; ++k) cost += cost_again({x.b, x.b->g.operand(x.id, k)}, most - cost);
+  return cost;
+}
+
+/// Whether a pointwise operation is zero where its operands are, but for those that are numbers.
+constexpr bool keeps_zero(const value& x) {
+  sequence<value> operands;
+  const call c = call_at(x.b->g, *x.b, x.id, operands);
+  for (const value& v : operands)
+    if (is_constant(v) && !(constant_value(v) - constant_value(v) == 0)) return false;
+  if (c.op->bilinear) return true;
+  if (c.op->id == primitive_of<fma_p>.id) return !is_constant(c[2]);
+  for (int k = 0; k < c.count; ++k)
+    if (is_constant(c[k]) == (c.op->has.linear && c.op->linear(c, k))) return false;
+  return true;
+}
+
+/// An iota of extents that are numbers, whose axis wraps: i + offset, or less or more by n where that lies outside of [0, n).
+constexpr value wrapped_iota(value x, const window_form& w) {
+  const int axis = int(x.b->g.attribute(x.id, x.rank()));
+  const value i = iota(*x.b, x.type(), w.dims, axis);
+  const extent n = x.dims()[axis], offset = (w.offsets[axis] % n + n) % n;
+  if (offset == 0) return i;
+  const value distance = full_like(i, double(offset)), back = full_like(i, double(offset - n));
+  return select(lt(i, full_like(i, double(n - offset))), i + distance, i + back);
+}
+
+/// x through a window.
+constexpr value windowed(value x, const window_form& w) {
+  constexpr double cheap = 8;
+  const node n = x.get();
+  bool keeps_all = true;
+  for (int i = 0; i < w.dims.rank; ++i) keeps_all = keeps_all && w.keeps(i, n.dims[i]);
+  if (keeps_all) return x;
+  if (n.op_id == primitive_of<constant_p>.id && w.only_wraps()) return constant_from_bits(*x.b, n.type, w.dims, n.bits);
+  if (n.op_id == primitive_of<iota_p>.id && w.only_wraps() && !has_symbol(n.dims)) return wrapped_iota(x, w);
+  if (n.op_id == primitive_of<window_p>.id) {  // one window in place of two, unless one wraps what the other cuts
+    sequence<value> operands;
+    const call c = call_at(x.b->g, *x.b, x.id, operands);
+    const window_form inner{window_p::part(c, 0), window_p::part(c, 1), window_p::part(c, 2)};
+    window_form both = w;
+    bool fits = true;
+    for (int i = 0; i < w.dims.rank; ++i) {
+      const extent inside = c[0].dims()[i];
+      if (w.keeps(i, n.dims[i])) both.wraps[i] = inner.wraps[i];
+      else if (!inner.keeps(i, inside)) fits = fits && inner.wraps[i] == w.wraps[i] && (w.wraps[i] != 0 ? n.dims[i] == inside : inner.shows_all(i, inside));
+      both.offsets[i] += inner.offsets[i];
+    }
+    if (fits) return windowed(c[0], both);
+  }
+  if (!n.is_input() && n.op->kind == role::pointwise && n.operand_count > 0 && (w.only_wraps() || keeps_zero(x)) && cost_again(x, cheap) <= cheap) {
+    sequence<value> operands, moved;
+    call c = call_at(x.b->g, *x.b, x.id, operands);
+    for (const value& v : operands) moved.push_back(is_constant(v) ? constant_from_bits(*v.b, v.type(), w.dims, v.get().bits) : windowed(v, w));
+    c.operands = moved.data(), c.dims = w.dims;
+    return x.b->emit_inferred(c);
+  }
+  return emit<window_p>({x}, attribute_list{}.push(w.dims).push(w.offsets).push(w.wraps));
+}
+
+/// A roll by a number as a window, or null.
+constexpr value rolled(const call& c) {
+  if (!is_constant(c[1])) return {};
+  window_form w{c.dims, filled(c.dims.rank, 0), filled(c.dims.rank, 1)};
+  const extent by = extent(constant_value(c[1])), n = c.dims[int(roll_p::axis(c))];
+  w.offsets[int(roll_p::axis(c))] = (roll_p::back(c) ? by : -by) % (is_symbol(n) ? symbol_base : n);
+  return windowed(c[0], w);
+}
+/// A pad with zeros, none between the elements, as a window, or null.
+constexpr value padded_window(const call& c) {
+  const shape low = pad_p::part(c, 0);
+  if (!is_constant(c[1]) || constant_value(c[1]) != 0 || has_symbol(low) || !(pad_p::part(c, 2) == filled(low.rank, 0))) return {};
+  window_form w{c.dims, low, filled(low.rank, 0)};
+  for (int i = 0; i < low.rank; ++i) w.offsets[i] = -low[i];
+  return windowed(c[0], w);
+}
+/// A slice of a window as a window, or null.
+constexpr value sliced_window(const call& c) {
+  if (c[0].get().op_id != primitive_of<window_p>.id || has_symbol(slice_p::part(c, 0)) || !(slice_p::part(c, 2) == filled(c.dims.rank, 1))) return {};
+  sequence<value> operands;
+  const call inner = call_at(c.b->g, *c.b, c[0].id, operands);
+  window_form w{c.dims, window_p::part(inner, 1), window_p::part(inner, 2)};
+  for (int i = 0; i < c.dims.rank; ++i) w.offsets[i] += slice_p::part(c, 0)[i];
+  return windowed(inner[0], w);
+}
+
+}  // namespace cotangent

@@ -1,0 +1,153 @@
+/// Stencils: rolled and padded arrays are read where they lie, at another index, and so are those of the derivatives.
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+
+template <class... A> auto kernels_of(const auto& f, const A&... x) { return ct::jit(f).cost(x...).kernels; }
+
+/// Diffusion and a nonlinear flux on a torus.
+constexpr auto torus_step = [](auto u, auto k) {
+  const auto flux = k * u * u + 0.5 * u;
+  const auto around = ct::roll<0>(u, 1) + ct::roll<0>(u, -1) + ct::roll<1>(u, 1) + ct::roll<1>(u, -1);
+  return u + 0.1 * (around - 4.0 * u) - 0.05 * (ct::roll<1>(flux, -1) - ct::roll<1>(flux, 1) + ct::roll<0>(flux, -2) - ct::roll<0>(flux, 3));
+};
+/// The same on interior points alone, the others kept, written as slices and pads.
+constexpr auto walls_step = [](auto u, auto k) {
+  const auto inner = [](auto x) { return ct::slice<ct::range<1, -1>, ct::range<1, -1>>(x); };
+  const auto along = ct::slice<ct::full_extent, ct::range<1, -1>>(u), across = ct::slice<ct::range<1, -1>>(u);
+  const auto around = ct::slice<ct::range<2, 1000>>(along) + ct::slice<ct::range<0, -2>>(along) + ct::slice<ct::full_extent, ct::range<2, 1000>>(across) + ct::slice<ct::full_extent, ct::range<0, -2>>(across);
+  return u + ct::pad<ct::low<1, 1>, ct::high<1, 1>>(inner(k) * (around - 4.0 * inner(u)), 0.0);
+};
+template <class F> struct pullback {
+  template <class G, class... X> constexpr auto operator()(const G& g, const X&... x) const { return std::get<1>(ct::vjp(F{}, x...))(g); }
+};
+constexpr pullback<decltype(torus_step)> torus_pullback;
+constexpr pullback<decltype(walls_step)> walls_pullback;
+
+/// Windows of windows, of what kernels do not compute, and of what is expensive.
+constexpr auto chains = [](auto x) {  // [r, c]
+  const auto twice = ct::roll<0>(ct::roll<1>(x, 5) + x, 2) - ct::roll<1>(ct::roll<1>(x, -5), 3);
+  const auto differences = x - ct::roll<1>(x, 1);
+  const auto fourth = differences - ct::roll<1>(differences, 1);
+  const auto of_view = ct::roll<1>(ct::transpose(ct::roll<0>(ct::transpose(x), 1)), 2) * ct::flip<1>(ct::roll<1>(x, 4));
+  const auto expensive = ct::roll<0>(ct::exp(x), 1) + ct::roll<1>(ct::exp(x), 1);
+  const auto mixed = ct::pad<ct::low<1, 0>, ct::high<0, 2>>(ct::roll<1>(x, 1), 0.0) * ct::pad<ct::low<0, 2>, ct::high<1, 0>>(2.0 * x * x, 0.0);
+  const auto cut = ct::slice<ct::full_extent, ct::range<0, 2>>(ct::pad<ct::low<0, 1>, ct::high<0, 0>>(x, 0.0)) + ct::pad<ct::low<0, 3>, ct::high<0, -1000>>(ct::broadcast_to<1, 1000>(x(0, 0)), 0.0)(0, 0);
+  const auto nested = ct::pad<ct::low<0, 2>, ct::high<0, 1>>(ct::pad<ct::low<0, -1>, ct::high<0, -1>>(x, 0.0), 0.0) + 1.0 * ct::pad<ct::low<0, 2>, ct::high<0, -1>>(x, 0.0);
+  return std::tuple(twice, fourth, of_view, expensive, mixed, cut, nested, ct::sum(x * ct::roll<0>(x, 1), ct::axis<0>), ct::max(ct::roll<1>(x, 1) + ct::roll<0>(x, 1), ct::axis<1>));
+};
+
+/// Indices, masks, integers, numbers that every element shares, padding that is not zero, products of what was rolled.
+constexpr auto kinds = [](auto x, auto n, auto c) {  // [5, 7] int32[5, 7] scalar
+  const auto i = ct::iota<std::int32_t, 7>(x);
+  const auto edge = ct::where(ct::roll<0>(i == 2, 3), 1.0, 0.0);
+  const auto place = ct::roll<0>(2 * i, -3);
+  const auto counts = ct::roll<1>(n, 1) + ct::pad<ct::low<1, 1>, ct::high<-1, -1>>(n, 0);
+  const auto shared = ct::roll<0>(c * x, 1) + ct::roll<1>(c + 0.0 * x, 1) + ct::pad<ct::low<1, 0>, ct::high<-1, 0>>(c * ct::ones_like(x), 0.0);
+  const auto filled = 2.0 * ct::pad<ct::low<1, 0>, ct::high<0, 1>>(x, 7.0) + ct::pad<ct::low<0, 1>, ct::high<1, 0>>(x, c);
+  const auto product = ct::matmul(ct::transpose(ct::roll<0>(x, 1)), ct::roll<1>(x, 2)) + ct::roll<1>(ct::matmul(ct::transpose(x), x), 1);
+  return std::tuple(edge, place, counts, shared, filled, product, ct::roll<1>(x, 3), ct::cumsum(ct::roll<1>(x, 1), ct::axis<1>), ct::roll<0>(n > 2, 2));
+};
+
+template <class T, int Rows, int Columns> void check_steps() {
+  constexpr double tolerance = std::is_same_v<T, float> ? 2e-6 : 1e-14;
+  const auto u = between<T, Rows, Columns>(-1, 1), k = between<T, Rows, Columns>(0, 1, 1), g = between<T, Rows, Columns>(-1, 1, 2);
+  check_jit(torus_step, tolerance, u, k);
+  check_jit(torus_pullback, tolerance, g, u, k);
+  if constexpr (Rows > 1 && Columns > 1) {
+    check_jit(walls_step, tolerance, u, k);
+    check_jit(walls_pullback, tolerance, g, u, k);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a step of a stencil and its adjoint are one kernel each, of rows shorter and longer than vectors") {
+  const auto u = between<float, 67, 131>(-1, 1);
+  CHECK(kernels_of(torus_step, u, u) == 1);
+  CHECK(kernels_of(torus_pullback, u, u, u) == 1);
+  CHECK(kernels_of(walls_step, u, u) == 1);
+  check_steps<float, 67, 131>();
+  check_steps<double, 5, 64>();
+  check_steps<float, 4, 3>();
+  check_steps<double, 1, 1>();
+  check_steps<double, 2, 1>();
+}
+
+TEST_CASE("derivatives of stencils") {
+  check_derivatives(torus_step, std::tuple(between<double, 5, 7>(-1, 1), between<double, 5, 7>(0, 1, 1)));
+  check_derivatives(walls_step, std::tuple(between<double, 5, 7>(-1, 1), between<double, 5, 7>(0, 1, 1)));
+}
+
+TEST_CASE("windows of windows, of views and of what is stored") {
+  check_jit(chains, 1e-14, between<double, 9, 37>(-1, 1));
+  check_jit(chains, 2e-6, between<float, 70, 3>(-1, 1));
+  check_rules_of(chains, std::tuple(between<double, 3, 5>(-1, 1)));
+  constexpr auto fourth = [](auto x) {
+    const auto d = ct::roll<0>(x, 1) + ct::roll<0>(x, -1) - 2.0f * x;
+    return ct::roll<0>(d, 1) + ct::roll<0>(d, -1) - 2.0f * d;
+  };
+  CHECK(kernels_of(fourth, between<float, 100>(-1, 1)) == 1);
+  check_jit(fourth, 2e-6, between<float, 100>(-1, 1));
+}
+
+TEST_CASE("windows into indices, masks, integers and numbers, and with padding that is not zero") {
+  const auto x = between<double, 5, 7>(-1, 1);
+  ct::array<std::int32_t, 5, 7> n;
+  for (int i = 0; i < 35; ++i) n.data()[i] = i % 6 - 1;
+  check_jit(kinds, 1e-14, x, n, ct::array<double>(0.7));
+}
+
+TEST_CASE("windows over run-time extents, shorter than the distance too") {
+  constexpr auto f = [](auto x) {
+    return std::tuple(x + ct::roll<0>(x, 2), x - ct::roll<0>(2.0 * x, -5) * ct::roll<1>(x, 1), ct::pad<ct::low<1, 2>, ct::high<2, 0>>(x * x, 0.0) * 2.0);
+  };
+  constexpr auto g = [](auto x) { return ct::grad([](auto v) { return ct::sum(ct::square(v + ct::roll<0>(v * v, 1))); })(x); };
+  for (int n : {0, 1, 2, 3, 70}) {
+    ct::array<double, ct::dyn, 3> x({n, 3});
+    std::copy_n(between<double, 210>(-1, 1).data(), 3 * n, x.data());
+    check_jit(f, 1e-14, x);
+    check_jit(g, 1e-14, x);
+    ct::array<double, 3, ct::dyn> y({3, n});
+    std::copy_n(between<double, 210>(-1, 1).data(), 3 * n, y.data());
+    check_jit(f, 1e-14, y);
+    check_jit(g, 1e-14, y);
+  }
+}
+
+namespace {
+template <int Steps> constexpr auto scanned = [](auto u, auto k) {
+  const auto turn = [=](auto v, auto) { return std::tuple(torus_step(v, k), ct::none); };
+  return std::get<0>(ct::scan(turn, u, ct::none, ct::length<Steps>));
+};
+constexpr auto unrolled = [](auto u, auto k) { return torus_step(torus_step(torus_step(u, k), k), k); };
+template <int Steps> constexpr auto energy = [](auto u, auto k) { return ct::sum(ct::square(scanned<Steps>(u, k))); };
+constexpr auto unrolled_energy = [](auto u, auto k) { return ct::sum(ct::square(unrolled(u, k))); };
+}  // namespace
+
+TEST_CASE("stencils in loops, on donated arrays and batched") {
+  const auto u = between<double, 33, 40>(-1, 1), k = between<double, 33, 40>(0, 1, 1);
+  const auto want = ct::jit(unrolled)(u, k), have = ct::jit(scanned<3>)(u, k);
+  const auto want_gradient = ct::jit(ct::grad(unrolled_energy, ct::wrt<0, 1>))(u, k), have_gradient = ct::jit(ct::grad(energy<3>, ct::wrt<0, 1>))(u, k);
+  const auto close = [](const auto& a, const auto& b) {
+    double most = 0;
+    for (ct::extent i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a.data()[i] - b.data()[i]));
+    return most < 1e-12;
+  };
+  CHECK(close(have, want));
+  CHECK(close(std::get<0>(have_gradient), std::get<0>(want_gradient)));
+  CHECK(close(std::get<1>(have_gradient), std::get<1>(want_gradient)));
+  auto donated = u;
+  CHECK(ct::jit(torus_step)(std::move(donated), k) == ct::jit(torus_step)(u, k));
+  const auto both = ct::stack<0>(u, k);
+  const auto batched = ct::jit(ct::vmap(torus_step, ct::in_axes<0, ct::none>))(both, k);
+  for (int i = 0; i < 33; ++i)
+    for (int j = 0; j < 40; ++j) CHECK(batched(0, i, j) == ct::jit(torus_step)(u, k)(i, j));
+}
