@@ -230,3 +230,52 @@ TEST_CASE("a run-time extent with too few elements for an index is an error befo
   CHECK_THROWS_WITH(ct::jit([](auto v, auto u, auto i) { return ct::dynamic_update_slice(v, u, i, 0); })(between<double, 2, 3>(-1, 1), rows_of(3), ct::array<std::int32_t>(0)),
                     "the extent 2: the extent is 2 where at least 3 is needed");
 }
+
+namespace {
+constexpr auto many_updates = [](auto x, auto rows, auto by_row, auto columns, auto by_element) {
+  const auto into_columns = ct::vmap([](auto row, auto update, auto c) { return ct::at(row, c).add(update); }, ct::in_axes<0, 0, ct::none>, ct::out_axes<0>);
+  return std::tuple(ct::at(x, rows).add(by_row), ct::at(x, rows).set(by_row), ct::at(x, rows).max(by_row), ct::at(x, rows, columns).add(by_element), ct::at(x, rows, columns).set(by_element),
+                    into_columns(ct::transpose(x), ct::transpose(by_row), rows), ct::at(x, rows, 1).multiply(by_element));
+};
+/// The same one by one; a place outside is skipped.
+template <class X, class Rows, class R, class Columns, class E> auto one_by_one(const X& x, const Rows& rows, const R& by_row, const Columns& columns, const E& by_element) {
+  using T = typename X::value_type;
+  X added = x, set = x, most = x, element_added = x, element_set = x, multiplied = x;
+  const auto place = [](auto i, ct::extent n) { return ct::extent(i) < 0 ? ct::extent(i) + n : ct::extent(i); };
+  for (int k = 0; k < rows.extent(0); ++k) {
+    const ct::extent i = place(rows(k), x.extent(0)), j = place(columns(k), x.extent(1));
+    if (i < 0 || i >= x.extent(0)) continue;
+    for (int c = 0; c < x.extent(1); ++c) added(i, c) += by_row(k, c), set(i, c) = by_row(k, c), most(i, c) = std::max<T>(most(i, c), by_row(k, c));
+    multiplied(i, 1) *= by_element(k);
+    if (j >= 0 && j < x.extent(1)) element_added(i, j) += by_element(k), element_set(i, j) = by_element(k);
+  }
+  return std::tuple(added, set, most, element_added, element_set, multiplied);
+}
+template <class T, class I, int Updates> void check_many_updates() {
+  constexpr int n = 3000;
+  const auto x = between<T, n, 3>(-1, 1);
+  const auto by_row = between<T, Updates, 3>(-1, 1, 1);
+  const auto by_element = between<T, Updates>(-1, 1, 2);
+  ct::array<I, Updates> rows, columns;
+  for (int k = 0; k < Updates; ++k) rows(k) = I((k * 7919ll) % (n + 40) - 20), columns(k) = I(k % 5 - 1);
+  const auto want = one_by_one(x, rows, by_row, columns, by_element);
+  for (int threads : {1, 2, 3}) {
+    ct::set_num_threads(threads);
+    const auto have = ct::jit(many_updates)(x, rows, by_row, columns, by_element);
+    CHECK(std::get<0>(have) == std::get<0>(want));
+    CHECK(std::get<1>(have) == std::get<1>(want));
+    CHECK(std::get<2>(have) == std::get<2>(want));
+    CHECK(std::get<3>(have) == std::get<3>(want));
+    CHECK(std::get<4>(have) == std::get<4>(want));
+    CHECK(ct::array<T, n, 3>(ct::transpose(std::get<5>(have))) == std::get<0>(want));
+    CHECK(std::get<6>(have) == std::get<5>(want));
+  }
+  ct::set_num_threads(2);
+}
+}  // namespace
+
+TEST_CASE("many updates are those of a loop over them, bit by bit, on any number of threads") {
+  check_many_updates<float, std::int32_t, 40001>();
+  check_many_updates<double, std::int64_t, 12290>();
+  check_many_updates<float, std::int64_t, 17>();
+}

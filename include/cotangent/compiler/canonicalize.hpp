@@ -140,6 +140,41 @@ constexpr value without_negative_pad(const call& c) {
   return slice(pad(c[0], c[1], keep_low, keep_high, interior), start, size, filled(low.rank, 1));
 }
 
+/// The number of leading axes on which the elements of x depend, as far as one sees.
+constexpr int dependent_axes(value x) {
+  const node& n = x.get();
+  if (n.op_id == primitive_of<constant_p>.id) return 0;
+  if (n.op_id == primitive_of<iota_p>.id) return 1 + int(x.b->g.attribute(x.id, n.attribute_count - 1));
+  if (n.op_id == primitive_of<broadcast_in_dim_p>.id) return n.attribute_count == n.dims.rank ? 0 : 1 + int(x.b->g.attribute(x.id, n.attribute_count - 1));
+  if (n.is_input() || n.op->kind != role::pointwise) return n.dims.rank;
+  int most = 0;
+  for (int k = 0; k < n.operand_count && most < n.dims.rank; ++k)
+    if (const int own = dependent_axes({x.b, x.b->g.operand(x.id, k)}); own > most) most = own;
+  return most;
+}
+/// x without the axes from `rank` on, on which it does not depend.
+constexpr value without_trailing_axes(value x, int rank) {
+  if (rank == x.rank()) return x;
+  sequence<value> operands, fewer;
+  call c = call_at(x.b->g, *x.b, x.id, operands);
+  shape dims;
+  for (int i = 0; i < rank; ++i) dims.push_back(c.dims[i]);
+  if (c.op->id == primitive_of<constant_p>.id) return constant_from_bits(*x.b, c.type, dims, c.bits);
+  if (c.op->id == primitive_of<iota_p>.id) return iota(*x.b, c.type, dims, int(c.attribute(c.attribute_count - 1)));
+  if (c.op->id == primitive_of<broadcast_in_dim_p>.id) return broadcast_in_dim(c[0], dims, broadcast_in_dim_p::axes(c));
+  for (const value& v : operands) fewer.push_back(without_trailing_axes(v, rank));
+  c.operands = fewer.data(), c.dims = dims;
+  return x.b->emit_inferred(c);
+}
+/// A scatter whose indices have only the leading axes on which they depend.
+constexpr value scatter_of_blocks(const call& c) {
+  sequence<value> operands{c[0], c[1]};
+  for (int k = 2; k < c.count; ++k) operands.push_back(without_trailing_axes(c[k], dependent_axes(c[k])));
+  call d = c;
+  d.operands = operands.data();
+  return c.b->emit_inferred(d);
+}
+
 /// Unit arrays as a comparison of indices.
 constexpr value compared_indices(const call& c) {
   const extent n = c.dims[0];
@@ -219,6 +254,7 @@ constexpr graph canonicalize(const graph& g) {
       }
     } else if (op == primitive_of<roll_p>.id) v = rolled(c);
     else if (op == primitive_of<slice_p>.id) v = sliced_window(c);
+    else if (is_scatter(op)) v = scatter_of_blocks(c);
     else if (op == primitive_of<pad_p>.id) {
       if (by_kernels.items[n]) v = padded_window(c);
       if (!v.b) v = without_negative_pad(c);

@@ -7,7 +7,7 @@
 #include <cotangent/backends/cpu/gemm.hpp>
 #include <cotangent/backends/cpu/loops.hpp>
 #include <cotangent/backends/cpu/maths.hpp>
-#include <cotangent/backends/cpu/opaque.hpp>
+#include <cotangent/backends/cpu/scatter.hpp>
 #include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/lower.hpp>
 #include <cotangent/core/error.hpp>

@@ -66,7 +66,7 @@ constexpr bool has_elements(const graph& g, const element_limits& limits) {
   for (int n = 0; n < g.size(); ++n) {
     const node& x = g[n];
     const element_form form(x.dims, limits);
-    if (x.is_input() ? (form.fits && form.axes.rank <= 1) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
+    if (x.is_input() ? (form.fits && (form.axes.rank <= 1 || form.count == 1)) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
     if (!form.fits || form.axes.rank > 2 || x.is_input()) return false;
     const role kind = x.op->kind;
     if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) return false;
@@ -106,7 +106,8 @@ constexpr bool is_per_instance(const graph& g, const element_limits& limits = {}
 constexpr element_limits instances_of(const graph& g) {
   if (is_per_instance(g)) return {};
   const shape extents = leading_extents(g);
-  const element_limits pairs{0, 1024, extents};
+  element_limits pairs{0, 1024, extents};
+  for (int i : g.inputs) pairs.in_order = pairs.in_order || element_form(g[i].dims, pairs).axes.rank == 2;
   if (extents.rank > 0 && extents[0] > 1 && extents[1] > 1 && is_per_instance(g, pairs)) return pairs;
   return {0, 0, {}};
 }

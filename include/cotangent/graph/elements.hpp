@@ -28,6 +28,7 @@ template <class Visit> constexpr void each_element(const shape& dims, const shap
 struct element_limits {
   extent many = 64, few = 256;
   shape extents;
+  bool in_order = false;  // two axes of instances stay as they are in the arrays
 
   constexpr bool is_instances(extent e) const { return is_symbol(e) || (extents.rank > 0 ? extents.contains(e) : e >= many); }
 };
@@ -47,7 +48,7 @@ struct element_form {
       strides.push_back(0);
       if (limits.is_instances(dims[i])) axes.push_back(i), instances.push_back(dims[i]);
     }
-    if (axes.rank == 2 && instances[1] < lanes && instances[1] < instances[0]) axes = {axes[1], axes[0]}, instances = {instances[1], instances[0]};
+    if (axes.rank == 2 && !limits.in_order && instances[1] < lanes && instances[1] < instances[0]) axes = {axes[1], axes[0]}, instances = {instances[1], instances[0]};
     for (int i = dims.rank; fits && i-- > 0;) {
       if (axes.contains(i)) continue;
       strides[i] = count;

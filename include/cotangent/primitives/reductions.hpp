@@ -210,10 +210,12 @@ struct reduce_or_p : boolean_reduction {
 /// The index of the extremum along one axis; the first at ties; a NaN counts as the extremum. Attribute: the axis.
 struct arg_extremum {
   static constexpr role kind = role::opaque;
+  static constexpr int axis(const call& c) { return int(c.attribute(0)); }
   static constexpr void infer(call& c) {
-    c.dims = erase(c[0].dims(), int(c.attribute(0)));
-    if (c[0].dims()[int(c.attribute(0))] == 0)
-      c.b->fail(message{} << c.op->name << ": axis " << c.attribute(0) << " of " << c[0].dims() << " is empty");
+    c.dims = erase(c[0].dims(), axis(c));
+    const extent n = c[0].dims()[axis(c)];
+    if (n == 0) c.b->fail(message{} << c.op->name << ": axis " << c.attribute(0) << " of " << c[0].dims() << " is empty");
+    if (is_symbol(n)) c.b->symbols.require_at_least(n, 1);
   }
   static constexpr value jvp(const call&, const value*) { return {}; }
   static constexpr value vjp(const call&, int, value) { return {}; }
@@ -223,14 +225,25 @@ struct arg_extremum {
     d.attributes = &axis;
     return c.b->emit(d);
   }
+
+ protected:
+  /// As the least index at which the extremum lies: two reductions, which kernels compute.
+  static constexpr value as_reductions(const call& c, value (*extreme)(value, const shape&)) {
+    const shape axes{axis(c)};
+    const value x = c[0].type() == dtype::boolean ? convert(c[0], dtype::int32) : c[0];
+    value found = eq(x, broadcast_in_dim(extreme(x, axes), x.dims(), complement(axes, x.rank())));
+    if (is_floating(x.type())) found = logical_or(found, ne(x, x));
+    const value index = iota(*c.b, dtype::int32, x.dims(), axis(c));
+    return reduce_min(select(found, index, full_like(index, double(std::numeric_limits<std::int32_t>::max()))), axes);
+  }
 };
 struct argmax_p : arg_extremum {
   static constexpr std::string_view name = "argmax";
-  template <class T> static constexpr bool better(T candidate, T best) { return candidate > best; }
+  static constexpr value simplify(const call& c) { return as_reductions(c, reduce_max); }
 };
 struct argmin_p : arg_extremum {
   static constexpr std::string_view name = "argmin";
-  template <class T> static constexpr bool better(T candidate, T best) { return candidate < best; }
+  static constexpr value simplify(const call& c) { return as_reductions(c, reduce_min); }
 };
 
 constexpr value reduce_sum(value x, const shape& axes) {

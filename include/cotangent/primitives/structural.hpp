@@ -481,6 +481,9 @@ constexpr sequence<value> picked(value x, const shape& kept) {
 /// The array of these elements, which have the axes `kept` of it.
 constexpr value assembled(builder& b, const sequence<value>& parts, const shape& dims, const shape& kept) {
   if (kept.rank == dims.rank) return parts[0];
+  bool repeats = true;
+  for (const value& v : parts) repeats = repeats && v == parts[0];
+  if (repeats) return broadcast_in_dim(parts[0], dims, kept);
   attribute_list list;
   list.push(dims);
   for (int i = 0; i < dims.rank; ++i) list.push(extent(kept.contains(i)));

@@ -1,5 +1,5 @@
 #pragma once
-/// Primitives that run by themselves on whole buffers: the cumulative ones, argmax, argmin, the scatters, roll, extent.
+/// Primitives that run by themselves on whole buffers: the cumulative ones, roll, extent. (Scatters: scatter.hpp.)
 
 #include <cmath>
 #include <cstring>
@@ -67,67 +67,6 @@ template <> struct opaque<linear_recurrence_p> {
               [a, b](T running, extent at) { return std::fma(a[at], running, b[at]); });
   }
 };
-
-template <class P> struct opaque_arg_extremum {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const axis_lines lines(operands[0].dims, int(attributes[0]));
-    const T* x = static_cast<const T*>(operands[0].data);
-    std::int32_t* y = static_cast<std::int32_t*>(result.data);
-    for (extent i = 0; i < lines.before; ++i)
-      for (extent j = 0; j < lines.behind; ++j) {
-        const T* line = x + i * lines.count * lines.behind + j;
-        std::int32_t best = 0;
-        T top = line[0];
-        for (extent k = 1; k < lines.count && top == top; ++k) {
-          const T candidate = line[k * lines.behind];
-          if (P::better(candidate, top) || candidate != candidate) best = std::int32_t(k), top = candidate;
-        }
-        y[i * lines.behind + j] = best;
-      }
-  }
-};
-template <> struct opaque<argmax_p> : opaque_arg_extremum<argmax_p> {};
-template <> struct opaque<argmin_p> : opaque_arg_extremum<argmin_p> {};
-
-template <class P> struct opaque_scatter {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const array_ref &x = operands[0], &updates = operands[1];
-    T* y = static_cast<T*>(result.data);
-    if (x.data != result.data && x.dims.size() > 0) std::memcpy(result.data, x.data, std::size_t(x.dims.size()) * sizeof(T));
-    const T* u = static_cast<const T*>(updates.data);
-    const shape& dims = updates.dims;
-    extent strides[max_rank];
-    for (extent k = x.dims.rank, s = 1; k-- > 0; s *= x.dims[int(k)]) strides[k] = s;
-    shape at = dims;
-    for (int i = 0; i < at.rank; ++i) at[i] = 0;
-    const extent count = dims.size();
-    for (extent i = 0; i < count; ++i) {
-      extent place = 0;
-      bool inside = true;
-      for (int a = 0; a < x.dims.rank; ++a) {
-        const extent dimension = attributes[1 + 2 * a], index = attributes[2 + 2 * a];
-        extent p = dimension < 0 ? 0 : at[int(dimension)];
-        if (index >= 0) {
-          const array_ref& list = operands[2 + index];
-          p += list.type == dtype::int64 ? extent(static_cast<const std::int64_t*>(list.data)[i])
-                                         : extent(static_cast<const std::int32_t*>(list.data)[i]);
-        }
-        inside = inside && p >= 0 && p < x.dims[a];
-        place += p * strides[a];
-      }
-      if (inside) y[place] = P::combine(y[place], u[i]);
-      for (int d = dims.rank; d-- > 0;) {
-        if (++at[d] < dims[d]) break;
-        at[d] = 0;
-      }
-    }
-  }
-};
-template <> struct opaque<scatter_p> : opaque_scatter<scatter_p> {};
-template <> struct opaque<scatter_add_p> : opaque_scatter<scatter_add_p> {};
-template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
-template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
-template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
 
 template <> struct opaque<extent_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {

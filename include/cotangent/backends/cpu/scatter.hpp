@@ -1,0 +1,203 @@
+#pragma once
+/// Scatters: updates combined into computed places, in the order of the updates.
+///
+/// The updates are blocks: those along their trailing axes lie beside one computed place. Many blocks are sorted by
+/// ranges of places first, in order, and tasks own ranges: each place sees its updates in their order, whatever the
+/// number of threads.
+
+#include <bit>
+#include <cstring>
+
+#include <cotangent/backends/cpu/opaque.hpp>
+#include <cotangent/backends/cpu/partition.hpp>
+#include <cotangent/backends/cpu/scratch.hpp>
+#include <cotangent/backends/cpu/threads.hpp>
+
+namespace cotangent::cpu {
+
+/// Where the blocks of updates go. Operands and attributes are those of scatter_base; an index operand may lack trailing
+/// axes of the updates, along which it does not change.
+class scatter_places {
+ public:
+  scatter_places(const array_ref* operands, const extent* attributes) {
+    const array_ref &x = operands[0], &updates = operands[1];
+    dims_ = updates.dims;
+    extent strides[max_rank];
+    for (extent k = x.dims.rank, s = 1; k-- > 0; s *= x.dims[int(k)]) strides[k] = s;
+    const auto dimension_of = [&](int a) { return int(attributes[1 + 2 * a]); };
+    const auto index_of = [&](int a) { return int(attributes[2 + 2 * a]); };
+    for (int a = 0; a < x.dims.rank; ++a) {
+      if (index_of(a) < 0) continue;
+      const int depends = dimension_of(a) + 1, own = operands[2 + index_of(a)].dims.rank;
+      if (lead_ < depends) lead_ = depends;
+      if (lead_ < own) lead_ = own;
+    }
+    for (int d = 0; d < dims_.rank; ++d) (d < lead_ ? blocks : size) *= dims_[d];
+    for (int a = 0; a < x.dims.rank; ++a) {
+      if (index_of(a) < 0 && dimension_of(a) >= lead_) {
+        block_strides_[dimension_of(a)] += strides[a];
+        continue;
+      }
+      axis& to = axes_[axis_count_++];
+      to = {strides[a], x.dims[a], dimension_of(a), nullptr, false, 1};
+      span += (x.dims[a] - 1) * strides[a];
+      if (index_of(a) < 0) continue;
+      const array_ref& list = operands[2 + index_of(a)];
+      to.list = list.data, to.wide = list.type == dtype::int64;
+      for (int d = list.dims.rank; d < lead_; ++d) to.repeats *= dims_[d];
+    }
+    for (int d = dims_.rank; d-- > lead_;) contiguous_ = contiguous_ && block_strides_[d] == (d + 1 < dims_.rank ? block_strides_[d + 1] * dims_[d + 1] : 1);
+  }
+
+  extent blocks = 1, size = 1;  // of how many updates each
+  extent span = 1;              // places of blocks lie in [0, span)
+
+  /// The places of blocks first, ..., first + count - 1; negative if they lie outside.
+  void find(extent first, int count, extent* places) const {
+    for (int i = 0; i < count; ++i) places[i] = 0;
+    for (int a = 0; a < axis_count_; ++a) {
+      const axis& x = axes_[a];
+      if (x.wide) add(x, static_cast<const std::int64_t*>(x.list), first, count, places);
+      else add(x, static_cast<const std::int32_t*>(x.list), first, count, places);
+    }
+  }
+
+  /// Combines a block of updates u into y, which is at its place.
+  template <class P, class T> void combine(T* y, const T* u) const {
+    if (contiguous_) {
+      if (size == 3) {  // points in space; known, the loop is three operations
+        for (int i = 0; i < 3; ++i) y[i] = P::combine(y[i], u[i]);
+        return;
+      }
+      for (extent i = 0; i < size; ++i) y[i] = P::combine(y[i], u[i]);
+      return;
+    }
+    extent at[max_rank] = {}, place = 0;
+    for (extent i = 0; i < size; ++i) {
+      y[place] = P::combine(y[place], u[i]);
+      for (int d = dims_.rank; d-- > lead_;) {
+        place += block_strides_[d];
+        if (++at[d] < dims_[d]) break;
+        place -= block_strides_[d] * dims_[d];
+        at[d] = 0;
+      }
+    }
+  }
+
+ private:
+  static constexpr extent outside = extent(-1) << 62;
+  /// An axis of the operand on which a block's place depends: index of the updates' dimension + element of the list.
+  struct axis {
+    extent stride, count;
+    int dimension;
+    const void* list;
+    bool wide;
+    extent repeats;  // blocks that share an element of the list
+  };
+  /// Adds what an axis contributes to places.
+  template <class I> void add(const axis& x, const I* list, extent first, int count, extent* places) const {
+    const auto add_one = [&](int i, extent p) { places[i] = p >= 0 && p < x.count ? places[i] + p * x.stride : outside; };
+    if (x.dimension < 0 && x.repeats == 1) {
+      for (int i = 0; i < count; ++i) add_one(i, extent(list[first + i]));
+      return;
+    }
+    extent behind = 1;  // blocks per index of x.dimension
+    for (int d = x.dimension + 1; d < lead_; ++d) behind *= dims_[d];
+    for (int i = 0; i < count; ++i) {
+      const extent index = x.dimension < 0 ? 0 : (first + i) / behind % dims_[x.dimension];
+      add_one(i, index + (list ? extent(list[(first + i) / x.repeats]) : 0));
+    }
+  }
+
+  axis axes_[max_rank];
+  int axis_count_ = 0, lead_ = 0;
+  shape dims_;
+  extent block_strides_[max_rank + 1] = {};
+  bool contiguous_ = true;
+};
+
+template <class P, class T> class scatter {
+ public:
+  scatter(const array_ref* operands, const array_ref& result, const extent* attributes)
+      : places_(operands, attributes), y_(static_cast<T*>(result.data)), u_(static_cast<const T*>(operands[1].data)) {
+    const array_ref& x = operands[0];
+    if (x.data != result.data && x.dims.size() > 0) std::memcpy(result.data, x.data, std::size_t(x.dims.size()) * sizeof(T));
+    if (places_.blocks == 0 || places_.size == 0 || x.dims.size() == 0) return;
+    constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32;
+    const bool sorts = places_.blocks >= many_blocks && places_.blocks * places_.size >= much_work && places_.blocks < most && places_.span < most;
+    if (sorts && num_threads() > 1) by_ranges();
+    else in_order();
+  }
+
+ private:
+  static constexpr extent at_once = 256, most_ranges = 64, side_by_side = 4;
+  const scatter_places places_;
+  T* y_;
+  const T* u_;
+
+  void in_order() {
+    extent places[at_once];
+    for (extent first = 0; first < places_.blocks; first += at_once) {
+      const int count = int(smaller(places_.blocks - first, at_once));
+      places_.find(first, count, places);
+      for (int i = 0; i < count; ++i)
+        if (places[i] >= 0) places_.combine<P>(y_ + places[i], u_ + (first + i) * places_.size);
+    }
+  }
+
+  struct entry {
+    std::uint32_t block, place;
+  };
+  /// Where the entries of each range begin.
+  struct alignas(64) ends {
+    extent of[most_ranges + 1];
+  };
+  /// Parts of the blocks are sorted by themselves, and each range goes through all parts.
+  void by_ranges() {
+    int shift = 0;
+    while ((places_.span - 1) >> shift >= most_ranges) ++shift;
+    const extent tasks = most_ranges / side_by_side, parts = tasks * side_by_side, part = (places_.blocks + parts - 1) / parts;
+    const scratch memory(std::size_t(places_.blocks) * sizeof(entry) + std::size_t(parts) * sizeof(ends));
+    ends* begins = reinterpret_cast<ends*>(memory.data());
+    entry* entries = reinterpret_cast<entry*>(begins + parts);
+    parallel_for(tasks, [&](extent t) { sort(t * side_by_side * part, part, shift, entries, begins + t * side_by_side); });
+    parallel_for(extent(most_ranges), [&](extent range) {
+      for (extent k = 0; k < parts; ++k)
+        for (extent i = begins[k].of[range]; i < begins[k].of[range + 1]; ++i)
+          places_.combine<P>(y_ + entries[i].place, u_ + extent(entries[i].block) * places_.size);
+    });
+  }
+  /// Sorts the entries of some neighbouring parts by range, in order; side by side, because a counter waits for itself.
+  void sort(extent first, extent part, int shift, entry* entries, ends* begins) {
+    extent next[side_by_side][most_ranges + 1] = {};
+    const auto visit = [&](const auto& what) {
+      extent places[side_by_side][at_once];
+      for (extent done = 0; done < part; done += at_once) {
+        for (extent s = 0; s < side_by_side; ++s) {
+          const extent from = first + s * part + done, end = smaller(first + (s + 1) * part, places_.blocks);
+          const int count = from < end ? int(smaller(end - from, at_once)) : 0;
+          places_.find(from, count, places[s]);
+          for (int i = count; i < at_once; ++i) places[s][i] = -1;
+        }
+        for (int i = 0; i < at_once; ++i)
+          for (extent s = 0; s < side_by_side; ++s)
+            if (places[s][i] >= 0) what(s, first + s * part + done + i, places[s][i]);
+      }
+    };
+    visit([&](extent s, extent, extent place) { ++next[s][(place >> shift) + 1]; });
+    for (extent s = 0; s < side_by_side; ++s)
+      for (int r = 0; r <= most_ranges; ++r) begins[s].of[r] = next[s][r] += r > 0 ? next[s][r - 1] : smaller(first + s * part, places_.blocks);
+    visit([&](extent s, extent block, extent place) { entries[next[s][place >> shift]++] = {std::uint32_t(block), std::uint32_t(place)}; });
+  }
+};
+
+template <class P> struct opaque_scatter {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) { scatter<P, T>(operands, result, attributes); }
+};
+template <> struct opaque<scatter_p> : opaque_scatter<scatter_p> {};
+template <> struct opaque<scatter_add_p> : opaque_scatter<scatter_add_p> {};
+template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
+template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
+template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
+
+}  // namespace cotangent::cpu
