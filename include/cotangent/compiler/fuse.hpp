@@ -429,18 +429,30 @@ class scheduler {
     return last;
   }
 
-  /// How many operations it takes to compute n again from what is in memory; large if that is not worth it.
-  constexpr int cost_again(int n) const {
-    constexpr int too_much = 100, limit = 6;
-    if (kinds_.items[n] != role::pointwise || copied_.items[n] || at(n).op->flops > 2) return too_much;
+  /// Whether it is worth while to compute n again where it is needed, from what is in memory: it takes a few operations, or
+  /// n is a large array, of pairs say, that is made of smaller ones.
+  constexpr bool is_cheap(int n) const {
+    constexpr int few = 6, some = 24;
+    constexpr extent large = 1 << 18;
+    bool from_smaller = true;
+    if (cost_again(n, few, from_smaller) <= few) return true;
+    if (has_symbol(at(n).dims) || at(n).dims.size() < large) return false;
+    from_smaller = true;
+    return cost_again(n, some, from_smaller) <= some && from_smaller;
+  }
+  /// How many operations that takes, or more than `most`; what takes more by itself is read from memory instead. Whether all
+  /// that is read from memory is smaller than n.
+  constexpr int cost_again(int n, int most, bool& from_smaller) const {
+    if (kinds_.items[n] != role::pointwise || copied_.items[n] || at(n).op->flops > 2) return most + 1;
     int cost = 1;
-    for (int k = 0; k < at(n).operand_count && cost <= limit; ++k) {
-      const int o = g_.operand(n, k);
-      if (origin_.items[o] != o || group_.items[o] < 0 || stored_.items[o] || kinds_.items[o] != role::pointwise) continue;
-      const int again = cost_again(o);
-      if (again <= limit) cost += again;
+    for (int k = 0; k < at(n).operand_count && cost <= most; ++k) {
+      const int o = g_.operand(n, k), from = origin_.items[o];
+      const bool in_memory = from != o || group_.items[o] < 0 || stored_.items[o] || kinds_.items[o] != role::pointwise;
+      const int again = in_memory ? most + 1 : cost_again(o, most, from_smaller);
+      if (again <= most) cost += again;
+      else if (!is_inline_source(from) && !(at(from).dims.size() < at(n).dims.size())) from_smaller = false;
     }
-    return cost <= limit ? cost : too_much;
+    return cost;
   }
 
   /// Marks n's origin `from` as stored if group `by` must read it from memory: a group other than its own, or through a
@@ -449,7 +461,7 @@ class scheduler {
     const int made = group_.items[from];
     if (made < 0 || (made == by && n == from) || stored_.items[from]) return;
     const group& user = groups_.items[by];
-    if (n == from && user.space_number == space_.items[from] && cost_again(from) < 100) use_operands(from, by);
+    if (n == from && user.space_number == space_.items[from] && is_cheap(from)) use_operands(from, by);
     else stored_.items[from] = 1;
   }
   constexpr void use_operands(int n, int by) {
