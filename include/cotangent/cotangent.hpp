@@ -1,7 +1,7 @@
 #pragma once
 /// cotangent: differentiable, batched, fused array programs, made by the C++ compiler. Includes everything.
 
-#include <cotangent/compiler/report.hpp>
+#include <cotangent/compiler/explain.hpp>
 #include <cotangent/control/control.hpp>
 #include <cotangent/core/print.hpp>
 #include <cotangent/nn/nn.hpp>

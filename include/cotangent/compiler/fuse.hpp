@@ -12,11 +12,17 @@
 
 namespace cotangent {
 
+/// What a scheduler may do.
+struct schedule_choices {
+  bool computes_again = true;  // cheap values, where they are needed, instead of reading them from memory
+  bool row_blocks = true;
+};
+
 /// Builds the schedule.
 class scheduler {
  public:
   /// `calls`: per call in the graph, what its bodies need.
-  constexpr explicit scheduler(const graph& g, const sequence<call_memory>& calls = {}) : g_(g), calls_(calls) {
+  constexpr explicit scheduler(const graph& g, const sequence<call_memory>& calls = {}, schedule_choices choices = {}) : g_(g), calls_(calls), choices_(choices) {
     b_.take_symbols(g);
     b_.g.nodes = sequence<node>::borrow(g.nodes.items, g.nodes.count);
     b_.g.operands = sequence<int>::borrow(g.operands.items, g.operands.count);
@@ -42,7 +48,7 @@ class scheduler {
     mark_stored();
     make_buffers();
     for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
-    form_blocks(out_, g_);
+    if (choices_.row_blocks) form_blocks(out_, g_);
     find_lifetimes();
     place_blocks(out_);
     out_.output_buffers = output_buffers_;
@@ -78,6 +84,7 @@ class scheduler {
 
   const graph& g_;
   const sequence<call_memory> calls_;
+  const schedule_choices choices_;
   builder b_;
   schedule out_;
   sequence<int> group_;      // per node: the group that computes (or finishes) it
@@ -435,11 +442,13 @@ class scheduler {
     constexpr int few = 6, some = 24;
     constexpr extent large = 1 << 18;
     bool from_smaller = true;
+    if (!choices_.computes_again) return false;
     if (cost_again(n, few, from_smaller) <= few) return true;
     if (has_symbol(at(n).dims) || at(n).dims.size() < large) return false;
     from_smaller = true;
     return cost_again(n, some, from_smaller) <= some && from_smaller;
   }
+  static constexpr bool is_smaller(const shape& a, const shape& b) { return !has_symbol(a) && !has_symbol(b) && a.size() < b.size(); }
   /// How many operations that takes, or more than `most`; what takes more by itself is read from memory instead. Whether all
   /// that is read from memory is smaller than n.
   constexpr int cost_again(int n, int most, bool& from_smaller) const {
@@ -450,7 +459,7 @@ class scheduler {
       const bool in_memory = from != o || group_.items[o] < 0 || stored_.items[o] || kinds_.items[o] != role::pointwise;
       const int again = in_memory ? most + 1 : cost_again(o, most, from_smaller);
       if (again <= most) cost += again;
-      else if (!is_inline_source(from) && !(at(from).dims.size() < at(n).dims.size())) from_smaller = false;
+      else from_smaller = from_smaller && (is_inline_source(from) || is_smaller(at(from).dims, at(n).dims));
     }
     return cost;
   }

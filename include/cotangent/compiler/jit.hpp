@@ -168,6 +168,9 @@ template <class F> class jitted {
   /// The steps of the program: what was fused into each kernel, and where values live. Arrays passed as rvalues are
   /// donated, as in a call; nothing happens to them.
   template <class... A> std::string kernels(A&&...) const;
+  /// What the cost model (compiler/estimate.hpp) expects each step to take on one core, by arithmetic or by memory, and what the
+  /// whole would take otherwise: by arrays where elements were chosen, step by step over all rows, or storing every value.
+  template <class... A> std::string explain(const A&...) const;
   /// flops, bytes_accessed, kernels, peak_bytes: constants of the types.
   template <class... A> static constexpr auto cost(A&&...);
 };

@@ -27,7 +27,7 @@ struct reduced_transpose {
 };
 
 /// Attributes: the reduced axes, ascending.
-struct reduction {
+struct reduction_primitive {
   static constexpr role kind = role::reduction;
   static constexpr double flops = 1;
   static constexpr shape axes(const call& c) { return c.list(0, c.attribute_count); }
@@ -56,7 +56,7 @@ struct reduction {
   static constexpr value spread(const call& c, value v) { return broadcast_in_dim(v, c[0].dims(), kept(c)); }
 };
 
-struct reduce_sum_p : reduction {
+struct reduce_sum_p : reduction_primitive {
   static constexpr std::string_view name = "reduce_sum";
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? reduce_sum(t[0], axes(c)) : value{}; }
@@ -77,7 +77,7 @@ struct reduce_sum_p : reduction {
 };
 
 /// The product. Its derivative multiplies halves together, level by level, and never divides: exact at zeros.
-struct reduce_prod_p : reduction {
+struct reduce_prod_p : reduction_primitive {
   static constexpr std::string_view name = "reduce_prod";
   template <class T> static COTANGENT_HD constexpr T identity() { return T(1); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a * b; }
@@ -157,7 +157,7 @@ struct reduce_prod_p : reduction {
 };
 
 /// What max and min share: the derivative goes evenly to all elements that attain the extremum.
-struct extremum : reduction {
+struct extremum : reduction_primitive {
   static constexpr value jvp(const call& c, const value* t) {
     if (!t[0]) return {};
     const value at = attained(c);
@@ -188,9 +188,9 @@ struct reduce_min_p : extremum {
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return minimum(a, b); }
 };
 
-struct boolean_reduction : reduction {
+struct boolean_reduction : reduction_primitive {
   static constexpr void infer(call& c) {
-    reduction::infer(c);
+    reduction_primitive::infer(c);
     if (c.type != dtype::boolean) c.b->fail(message{} << c.op->name << ": needs dtype bool, got " << c.type << c[0].dims());
   }
   static constexpr value jvp(const call&, const value*) { return {}; }
