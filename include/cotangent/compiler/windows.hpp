@@ -102,18 +102,27 @@ constexpr value windowed(value x, const window_form& w) {
   return emit<window_p>({x}, attribute_list{}.push(w.dims).push(w.offsets).push(w.wraps));
 }
 
-/// A roll by a number as a window, or null.
+/// Whether a window along the last axis would meet an end of a row in most vectors.
+constexpr bool has_short_rows(const shape& dims) { return dims.rank > 0 && !is_symbol(dims[dims.rank - 1]) && dims[dims.rank - 1] < 32; }
+
+/// A roll by a number as a window, or as two slices put together along a short last axis; null if the number is not known.
 constexpr value rolled(const call& c) {
   if (!is_constant(c[1])) return {};
+  const int axis = int(roll_p::axis(c));
+  const extent by = extent(constant_value(c[1])) * (roll_p::back(c) ? 1 : -1), n = c.dims[axis];
   window_form w{c.dims, filled(c.dims.rank, 0), filled(c.dims.rank, 1)};
-  const extent by = extent(constant_value(c[1])), n = c.dims[int(roll_p::axis(c))];
-  w.offsets[int(roll_p::axis(c))] = (roll_p::back(c) ? by : -by) % (is_symbol(n) ? symbol_base : n);
-  return windowed(c[0], w);
+  w.offsets[axis] = is_symbol(n) ? by : n == 0 ? 0 : (by % n + n) % n;
+  if (axis + 1 < c.dims.rank || !has_short_rows(c.dims) || w.offsets[axis] == 0) return windowed(c[0], w);
+  const shape ones = filled(c.dims.rank, 1);
+  shape head = c.dims, tail = c.dims;
+  head[axis] = n - w.offsets[axis], tail[axis] = w.offsets[axis];
+  return concatenate({slice(c[0], w.offsets, head, ones), slice(c[0], filled(c.dims.rank, 0), tail, ones)}, axis);
 }
 /// A pad with zeros, none between the elements, as a window, or null.
 constexpr value padded_window(const call& c) {
   const shape low = pad_p::part(c, 0);
   if (!is_constant(c[1]) || constant_value(c[1]) != 0 || has_symbol(low) || !(pad_p::part(c, 2) == filled(low.rank, 0))) return {};
+  if (low.rank > 0 && has_short_rows(c.dims) && !(c.dims[low.rank - 1] == c[0].dims()[low.rank - 1] && low[low.rank - 1] == 0)) return {};
   window_form w{c.dims, low, filled(low.rank, 0)};
   for (int i = 0; i < low.rank; ++i) w.offsets[i] = -low[i];
   return windowed(c[0], w);
