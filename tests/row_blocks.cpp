@@ -108,3 +108,47 @@ TEST_CASE("unrelated steps, donated arguments and loops around row blocks") {
   const auto remat = ct::grad([](auto x) { return ct::sum(ct::square(ct::checkpoint(normalized)(ct::sin(softmax(x))))); });
   check_jit(remat, 1e-11, x);
 }
+
+namespace {
+/// A layer norm with gain and bias, whose cotangents are sums over rows; sums of everything, extremes and counts beside them.
+constexpr auto layer = [](auto x, auto gain, auto bias) { return normalized(x) * gain + bias; };
+constexpr auto layer_both_ways = [](auto g, auto x, auto gain, auto bias) {
+  const auto [y, pullback] = ct::vjp(layer, x, gain, bias);
+  const auto [by_x, by_gain, by_bias] = pullback(g);
+  return std::tuple(y, by_x, by_gain, by_bias, ct::sum(by_x * y), ct::max(by_x, ct::axis<0>), ct::sum(ct::astype<std::int32_t>(y > 0), ct::axis<0>), ct::any(y > 3.0, ct::axis<0>));
+};
+/// Sums over rows that are used row by row afterwards: of square arrays, whose sums look like rows.
+constexpr auto used_sums = [](auto x) {
+  const auto p = softmax(x);
+  const auto columns = ct::sum(p * p, ct::axis<0>), rows = ct::sum(p * x, ct::axis<1>);
+  return std::tuple(softmax(p * ct::expand_dims<1>(columns)), softmax(p + columns) + ct::expand_dims<1>(rows), ct::sum(p) * p);
+};
+}  // namespace
+
+TEMPLATE_TEST_CASE("sums over rows beside row by row steps", "", float, double) {
+  using T = TestType;
+  constexpr double tolerance = std::is_same_v<T, float> ? 3e-5 : 1e-12;
+  const auto x = between<T, 1501, 130>(-2, 2), g = between<T, 1501, 130>(-1, 1, 1);
+  const auto gain = between<T, 130>(0.5, 2, 2), bias = between<T, 130>(-1, 1, 3);
+  const std::string text = ct::jit(layer_both_ways).kernels(g, x, gain, bias);
+  CHECK(text.starts_with("steps 0 to "));
+  check_jit(layer_both_ways, tolerance, g, x, gain, bias);
+  ct::set_num_threads(1);
+  const auto one = ct::jit(layer_both_ways)(g, x, gain, bias);
+  for (const int threads : {2, 3}) {
+    ct::set_num_threads(threads);
+    CHECK(ct::jit(layer_both_ways)(g, x, gain, bias) == one);
+  }
+  ct::set_num_threads(2);
+  check_jit(used_sums, tolerance, between<T, 300, 300>(-2, 2));
+}
+
+TEST_CASE("sums over rows whose number is known at run time only") {
+  const auto some = between<double, 2000, 40>(-2, 2);
+  const auto gain = between<double, 40>(0.5, 2, 2);
+  for (const ct::extent n : {0, 1, 3, 100, 2000}) {
+    ct::array<double, ct::dyn, 40> x({n, 40});
+    std::copy_n(some.data(), 40 * n, x.data());
+    check_jit([](auto x, auto gain) { return layer_both_ways(ct::cos(x), x, gain, gain); }, 1e-11, x, gain);
+  }
+}

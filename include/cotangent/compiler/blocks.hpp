@@ -4,7 +4,8 @@
 /// A row is one index of the outermost axis. A step works row by row if it reads what other steps of the group have
 /// written, and writes all that it writes, in its own row only: softmax over the rows of a matrix, a batch of matrix
 /// products with what makes their operands and uses their results. Intermediate values that no other step reads exist
-/// for the rows of a block only. Threads take blocks. A row's results do not depend on the block it is in.
+/// for the rows of a block only. Threads take blocks. A row's results do not depend on the block it is in. Sums over rows
+/// join too: each task has sums of its own, which are added in the order of the rows, and steps that use them follow the group.
 
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/compiler/schedule.hpp>
@@ -31,6 +32,9 @@ constexpr bool stays_in_row(const step& x, const statement& s, const buffer& b, 
   return last < row;
 }
 
+/// Whether a kernel's statement reduces over its outermost dimension.
+constexpr bool reduces_rows(const statement& s) { return s.what == statement::reduce && s.where.strides.rank > 0 && s.where.strides[0] == 0; }
+
 /// Finds the groups of a schedule, and moves their steps together.
 class block_finder {
  public:
@@ -54,7 +58,7 @@ class block_finder {
   }
 
  private:
-  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, block_bytes = 1 << 17, least_rows = 16;
+  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, block_bytes = 1 << 17, least_rows = 16, most_sums = 1 << 14;
   schedule& s_;
   const graph& g_;
   flag_list taken_, reads_, writes_;  // per step; per buffer of a step
@@ -105,10 +109,20 @@ class block_finder {
     if (!is_gemm(x) || has_symbol(g_[x.node].dims) || (i + 1 < s_.steps.size() && s_.steps[i + 1].after_rows)) return 0;
     return g_[x.node].dims[0];
   }
+  /// Whether a member sums over rows into what a step touches.
+  constexpr bool touches_sums(const step& x) const {
+    bool r = false;
+    for (int m : members_) {
+      const step& member = s_.steps[std::size_t(m)];
+      for (int j = 0; j < member.statement_count && !r; ++j)
+        if (const statement& t = s_.statements[std::size_t(member.statements + j)]; reduces_rows(t)) r = touches(x, global(member, t.buffer), false);
+    }
+    return r;
+  }
   /// Whether step i works row by row, given what the members write.
   constexpr bool by_rows(std::size_t i, extent rows) const {
     const step& x = s_.steps[i];
-    bool fits = true;
+    bool fits = !touches_sums(x);
     if (x.node >= 0) {
       for (int k = 0; k < 2; ++k) {
         const extent axis = g_.attribute(x.node, 3 * k);
@@ -119,6 +133,11 @@ class block_finder {
     for (int j = 0; j < x.statement_count && fits; ++j) {
       const statement& t = s_.statements[std::size_t(x.statements + j)];
       if (t.buffer < 0 || (t.what == statement::load && !is_written(global(x, t.buffer)))) continue;
+      if (reduces_rows(t)) {
+        const shape& sums = s_.buffers[std::size_t(global(x, t.buffer))].dims;
+        fits = !has_symbol(sums) && sums.size() <= most_sums;
+        continue;
+      }
       fits = stays_in_row(x, t, s_.buffers[std::size_t(global(x, t.buffer))], rows);
     }
     return fits;

@@ -166,12 +166,29 @@ template <class Make, class Donated> struct executable {
   }
 
   /// The points of a kernel whose outermost index is in [first, last), in this thread.
-  template <int Step> static void run_rows(const state& s, extent first, extent last) {
+  template <int Step> static void run_rows(const state& s, extent first, extent last, char* sums = nullptr, extent copies = 0, extent copy = 0) {
     constexpr step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
     extent extents[x.slot_count > 0 ? x.slot_count : 1];
     local_arguments<Step>(s, buffers, extents);
-    cpu::run_rows<typename lowered::template kernel_of<Step>>(buffers, extents, first, last);
+    cpu::run_rows<typename lowered::template kernel_of<Step>>(buffers, extents, first, last, sums, copies, copy);
+  }
+  /// visit(the kernel as a type, its buffers, its extents), for a kernel that sums over rows.
+  template <int Step, class Visit> static int visit_sums(const state& s, const Visit& visit) {
+    if constexpr (sums_rows(Step)) {
+      constexpr step x = plan.steps[Step];
+      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+      extent extents[x.slot_count > 0 ? x.slot_count : 1];
+      local_arguments<Step>(s, buffers, extents);
+      visit(type_is<typename lowered::template kernel_of<Step>>{}, buffers, extents, Step);
+    }
+    return 0;
+  }
+  static constexpr bool sums_rows(int at) {
+    const step& x = plan.steps[std::size_t(at)];
+    for (int k = 0; k < x.statement_count; ++k)
+      if (reduces_rows(plan.statements[std::size_t(x.statements + k)])) return true;
+    return false;
   }
 
   template <int Step> static consteval std::size_t name_kernel() {
@@ -268,34 +285,68 @@ template <class Make, class Donated> struct executable {
       if (at >= plan.blocks[i].first && at < plan.blocks[i].first + plan.blocks[i].count) return int(i);
     return -1;
   }
+  /// Memory for the sums over rows of the steps of a group: copies, one per task.
+  struct row_sums {
+    char* memory = nullptr;
+    extent copies = 0;
+    std::size_t offsets[steps + 1] = {};  // of each step's
+  };
   /// Runs rows [first, last) through the steps of a group. What exists for a block only lies in `memory`.
-  template <int Group, std::size_t... I> static void run_block(state& s, std::byte* memory, extent first, extent last, std::index_sequence<I...>) {
+  template <int Group, std::size_t... I>
+  static void run_block(state& s, std::byte* memory, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
     constexpr row_blocks group = plan.blocks[Group];
     for (int i = 0; i < buffer_count; ++i) {
       const buffer& b = plan.buffers[std::size_t(i)];
       if (b.where == buffer::block && b.first == group.first) s.buffers[i] = memory + b.offset - first * row_elements(b, group.rows) * size_of(b.type);
     }
-    const int done[] = {0, run_rows_of<group.first + int(I)>(s, first, last)...};
+    const int done[] = {0, run_rows_of<group.first + int(I)>(s, first, last, sums, copy)...};
     (void)done;
   }
-  template <int Step> static int run_rows_of(const state& s, extent first, extent last) {
+  template <int Step> static int run_rows_of(const state& s, extent first, extent last, [[maybe_unused]] const row_sums& sums, [[maybe_unused]] extent copy) {
     if constexpr (plan.steps[Step].node >= 0) run_gemm<Step>(s, first, last);
+    else if constexpr (sums_rows(Step)) run_rows<Step>(s, first, last, sums.memory + sums.offsets[Step], sums.copies, copy);
     else run_rows<Step>(s, first, last);
     return 0;
+  }
+  /// visit_sums of the steps of a group.
+  template <int Group, class Visit, std::size_t... I> static void visit_group_sums(const state& s, const Visit& visit, std::index_sequence<I...>) {
+    const int done[] = {0, visit_sums<plan.blocks[Group].first + int(I)>(s, visit)...};
+    (void)done;
+  }
+  static constexpr bool group_sums_rows(const row_blocks& group) {
+    for (int i = group.first; i < group.first + group.count; ++i)
+      if (plan.steps[std::size_t(i)].node < 0 && sums_rows(i)) return true;
+    return false;
   }
   /// Runs a group of steps, block by block. A task takes some blocks.
   template <int Group> static void run_blocks(const state& s) {
     constexpr row_blocks group = plan.blocks[Group];
-    constexpr extent most_tasks = 256, small = 1 << 16;  // bytes
+    constexpr auto members = std::make_index_sequence<std::size_t(group.count)>{};
+    constexpr bool has_sums = group_sums_rows(group);
+    constexpr extent most_tasks = has_sums ? 64 : 256, small = 1 << 16;  // bytes
     const extent rows = s.value(group.rows), blocks = cpu::divide_up(rows, group.block);
     const extent together = rows * group.row_bytes <= small ? blocks : cpu::divide_up(blocks, most_tasks);
-    cpu::parallel_for(together > 0 ? cpu::divide_up(blocks, together) : 0, [&](extent t) {
+    row_sums sums;
+    sums.copies = together > 0 ? cpu::divide_up(blocks, together) : has_sums;  // sums of nothing are set, too
+    std::size_t bytes = 0;
+    visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
+      sums.offsets[at] = bytes;
+      bytes += cpu::bytes_of_copies<Kernel>(buffers, extents, sums.copies);
+    }, members);
+    const cpu::scratch memory_of_sums(bytes);
+    sums.memory = memory_of_sums.data();
+    cpu::parallel_for(sums.copies, [&](extent t) {
       const cpu::scratch memory(std::size_t(group.memory));
       state own = s;
+      visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
+        cpu::start_copy<Kernel>(buffers, extents, sums.memory + sums.offsets[at], sums.copies, t);
+      }, members);
       for (extent i = t * together; i < cpu::smaller((t + 1) * together, blocks); ++i)
-        run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), i * group.block, cpu::smaller((i + 1) * group.block, rows),
-                         std::make_index_sequence<std::size_t(group.count)>{});
+        run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), i * group.block, cpu::smaller((i + 1) * group.block, rows), sums, t, members);
     });
+    visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
+      cpu::finish_copies<Kernel>(buffers, extents, sums.memory + sums.offsets[at], sums.copies);
+    }, members);
   }
 
   template <int Step> static COTANGENT_INLINE int run_step(const state& s) {

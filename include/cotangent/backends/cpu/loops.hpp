@@ -202,7 +202,7 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
       return;
     }
     std::size_t bytes = 0;
-    const int done[] = {0, plan_one<R>(bytes)...};
+    const int done[] = {0, plan_one<R>(bytes, cut_.copies(reduce_parts<R>::facts) > 1 ? cut_.copies(reduce_parts<R>::facts) : 0)...};
     (void)done;
     if (bytes <= sizeof(small_partials)) {
       small_partials memory;
@@ -212,15 +212,33 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     run(memory.data());
   }
 
-  /// Only the indices [first, last) of the kernel's own outermost dimension, in this thread.
-  void run_rows(extent first, extent last) {
+  /// The bytes that `copies` of the results of reductions over the kernel's own outermost dimension take; 0 without such.
+  std::size_t plan_copies([[maybe_unused]] extent copies) {
+    std::size_t bytes = 0;
+    const int done[] = {0, plan_one<R>(bytes, over_rows<R> ? copies : 0)...};
+    (void)done;
+    return bytes;
+  }
+  /// Sets one of the copies, which lie in `memory`, to the identities.
+  void start_copy([[maybe_unused]] char* memory, [[maybe_unused]] extent copy) {
+    const int done[] = {0, (copies_[reduce_parts<R>::facts.place] > 0 ? clear_copy<R>(memory, copy) : 0)...};
+    (void)done;
+  }
+  /// Combines the copies into the caller's buffers.
+  void finish_copies([[maybe_unused]] char* memory) {
+    const int done[] = {0, (copies_[reduce_parts<R>::facts.place] > 0 ? combine<R>(reinterpret_cast<typename reduce_parts<R>::type*>(memory + offset_[reduce_parts<R>::facts.place])) : 0)...};
+    (void)done;
+  }
+
+  /// Only the indices [first, last) of the kernel's own outermost dimension, in this thread. Reductions over that dimension
+  /// go into a copy, as planned.
+  void run_rows(extent first, extent last, [[maybe_unused]] char* memory = nullptr, [[maybe_unused]] extent copy = 0) {
     constexpr merged_dims dims = Layout::dims;
     extent rows = 1;
     for (int d = 0; d < dims.outer(); ++d) rows *= extents_[d];
     box b{0, rows, 0, dims.rank > 0 ? extents_[dims.rank - 1] : 1};
     if (first >= last) return;
     if constexpr (dims.rank > 0 && dims.merged_from[0] == 0) {
-      static_assert((true && ... && ((reduce_parts<R>::facts.kept_dims & 1u) != 0)), "run_rows: the kernel reduces over its outermost dimension");
       extent inner = 1;
       for (int d = 1; d <= dims.last[0]; ++d) inner *= is_slot(Layout::own_extents[d]) ? at_.slots[Layout::own_extents[d] - slot_base] : Layout::own_extents[d];
       first *= inner;
@@ -229,7 +247,8 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
       if constexpr (dims.rank == 1) b = {0, 1, first, last};
       else if (all > 0) b = {first * (rows / all), last * (rows / all), 0, b.last_lane};
       extents_[0] = last - first;
-      start_reductions(reduce_list<R...>{}, at_, extents_, to_, first);
+      const int started[] = {0, (over_rows<R> ? choose_copy<R>(memory, copy) : start_reduction<R>(at_, extents_, to_, first))...};
+      (void)started;
       extents_[0] = all;
     } else start_reductions(reduce_list<R...>{}, at_, extents_, to_);
     part_(at_, extents_, b, to_);
@@ -240,14 +259,34 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     alignas(64) char bytes[8192];
   };
 
-  /// Lays out the partial results of a reduction.
-  template <class Reduce> int plan_one(std::size_t& bytes) {
+  /// Whether a reduction is over the kernel's own outermost dimension.
+  template <class Reduce>
+  static constexpr bool over_rows = Layout::dims.rank > 0 && Layout::dims.merged_from[0] == 0 && (reduce_parts<Reduce>::facts.kept_dims & 1u) == 0;
+  template <class Reduce> typename reduce_parts<Reduce>::type* copy_at(char* memory, extent copy) const {
+    constexpr int place = reduce_parts<Reduce>::facts.place;
+    return reinterpret_cast<typename reduce_parts<Reduce>::type*>(memory + offset_[place]) + copy * results_[place].size;
+  }
+  template <class Reduce> int clear_copy(char* memory, extent copy) {
+    using parts = reduce_parts<Reduce>;
+    auto* const to = copy_at<Reduce>(memory, copy);
+    for (extent i = 0; i < results_[parts::facts.place].size; ++i) to[i] = parts::operation::template identity<typename parts::type>();
+    return 0;
+  }
+  template <class Reduce> int choose_copy(char* memory, extent copy) {
+    constexpr int place = reduce_parts<Reduce>::facts.place;
+    to_.base[place] = copy_at<Reduce>(memory, copy);
+    for (int d = 0; d < Layout::dims.rank; ++d) to_.strides[place][d] = results_[place].packed[d];
+    return 0;
+  }
+
+  /// Lays out the partial results of a reduction, `copies` times.
+  template <class Reduce> int plan_one(std::size_t& bytes, extent copies) {
     using parts = reduce_parts<Reduce>;
     constexpr int place = parts::facts.place;
     results_[place] = results<Layout>::template of<Reduce>(extents_, at_.slots);
-    copies_[place] = cut_.copies(parts::facts);
+    copies_[place] = copies;
     offset_[place] = bytes;
-    if (copies_[place] > 1) bytes += (std::size_t(copies_[place] * results_[place].size) * sizeof(typename parts::type) + 63) / 64 * 64;
+    if (copies > 0) bytes += (std::size_t(copies_[place] * results_[place].size) * sizeof(typename parts::type) + 63) / 64 * 64;
     return 0;
   }
 
@@ -272,7 +311,7 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
     constexpr int place = parts::facts.place;
-    if (copies_[place] <= 1) return start_reduction<Reduce>(at_, extents_, to_, 0);
+    if (copies_[place] == 0) return start_reduction<Reduce>(at_, extents_, to_, 0);
     T* base = reinterpret_cast<T*>(memory + offset_[place]);
     const extent n = copies_[place] * results_[place].size;
     for (extent i = 0; i < n; ++i) base[i] = parts::operation::template identity<T>();
@@ -285,19 +324,21 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
   template <class Reduce> int choose_one(targets<Layout>& to, extent chunk, extent block) const {
     using parts = reduce_parts<Reduce>;
     constexpr int place = parts::facts.place;
-    if (copies_[place] > 1)
+    if (copies_[place] > 0)
       to.base[place] = static_cast<typename parts::type*>(to.base[place]) + cut_.copy(parts::facts, chunk, block) * results_[place].size;
     return 0;
   }
 
-  /// Combines the partial results of all tasks, in order, into the caller's buffer.
   template <class Reduce> int finish_one() {
+    constexpr int place = reduce_parts<Reduce>::facts.place;
+    return copies_[place] == 0 ? 0 : combine<Reduce>(static_cast<typename reduce_parts<Reduce>::type*>(to_.base[place]));
+  }
+  /// Combines the partial results, in order, into the caller's buffer.
+  template <class Reduce> int combine(typename reduce_parts<Reduce>::type* partial) {
     using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
     constexpr int place = parts::facts.place;
-    if (copies_[place] <= 1) return 0;
     const results<Layout>& r = results_[place];
-    T* partial = static_cast<T*>(to_.base[place]);
     constexpr extent block = 4096;
     parallel_for(divide_up(r.size, block), [&](extent b) {
       combine_copies<typename parts::operation, T, mask_bytes<Layout>>(partial, r.size, copies_[place], b * block, smaller((b + 1) * block, r.size));
@@ -343,10 +384,26 @@ template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, con
   }
 }
 
-/// Runs the points whose outermost index is in [first, last), in this thread. The kernel may not reduce over its
-/// outermost dimension.
-template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last) {
-  tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run_rows(first, last);
+/// Runs the points whose outermost index is in [first, last), in this thread. Results of reductions over the outermost
+/// dimension go into a copy of them, which lies in `memory`.
+template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last, char* memory = nullptr, extent copies = 0, extent copy = 0) {
+  tasks<layout_of<Kernel>, reductions_of<Kernel>> t(buffers, extents, run_part<Kernel>);
+  t.plan_copies(copies);
+  t.run_rows(first, last, memory, copy);
+}
+/// The bytes of `copies` copies; and what sets one to the identities, and what combines them all into the caller's buffers.
+template <class Kernel> std::size_t bytes_of_copies(void* const* buffers, const extent* extents, extent copies) {
+  return tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).plan_copies(copies);
+}
+template <class Kernel> void start_copy(void* const* buffers, const extent* extents, char* memory, extent copies, extent copy) {
+  tasks<layout_of<Kernel>, reductions_of<Kernel>> t(buffers, extents, run_part<Kernel>);
+  t.plan_copies(copies);
+  t.start_copy(memory, copy);
+}
+template <class Kernel> void finish_copies(void* const* buffers, const extent* extents, char* memory, extent copies) {
+  tasks<layout_of<Kernel>, reductions_of<Kernel>> t(buffers, extents, run_part<Kernel>);
+  t.plan_copies(copies);
+  t.finish_copies(memory);
 }
 
 }  // namespace COTANGENT_ISA
