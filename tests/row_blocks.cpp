@@ -152,3 +152,23 @@ TEST_CASE("sums over rows whose number is known at run time only") {
     check_jit([](auto x, auto gain) { return layer_both_ways(ct::cos(x), x, gain, gain); }, 1e-11, x, gain);
   }
 }
+
+TEST_CASE("rows whose length is known at run time only, and their sums") {
+  const auto some = between<float, 90000>(-2, 2);
+  const auto filled = [&]<class X>(X x) {
+    std::copy_n(some.data(), x.size(), x.data());
+    return x;
+  };
+  const auto check = [&](const auto& x, const auto& gain) {
+    CHECK(runs_together(ct::jit(softmax).kernels(x), ct::jit(softmax_pullback).kernels(x, x), ct::jit(layer_both_ways).kernels(x, x, gain, gain)));
+    check_jit(softmax, 2e-5, x);
+    if (x.size() > 0) check_jit([](auto x, auto gain) { return layer_both_ways(ct::cos(x), x, gain, gain); }, 3e-5, x, gain);
+  };
+  for (const ct::extent m : {1, 5, 64, 700, 40000}) {
+    const auto gain = filled(ct::array<float, ct::dyn>({m}));
+    if (m <= 1000) check(filled(ct::array<float, 64, ct::dyn>({64, m})), gain);
+    check(filled(ct::array<float, ct::dyn, ct::dyn>({m > 1000 ? 2 : 70, m})), gain);
+  }
+  check(ct::array<float, ct::dyn, ct::dyn>({0, 5}), filled(ct::array<float, ct::dyn>({5})));
+  check(ct::array<float, 64, ct::dyn>({64, 0}), ct::array<float, ct::dyn>({0}));
+}

@@ -12,20 +12,33 @@
 
 namespace cotangent {
 
-/// The elements of a row of a buffer, if an array of so many rows lies in it; else 0.
+/// The elements of a row of a buffer, if an array of so many rows lies in it; else 0. It may be a symbol, of an array of two
+/// axes.
 constexpr extent row_elements(const buffer& b, extent rows) {
   if (b.dims.rank == 0) return 0;
   if (!is_symbol(rows) && !has_symbol(b.dims)) return rows > 0 && b.dims.size() % rows == 0 ? b.dims.size() / rows : 0;
+  if (b.dims[0] != rows) return 0;
+  if (b.dims.rank == 2) return b.dims[1];
   const shape row = erase(b.dims, 0);
-  return b.dims[0] == rows && !has_symbol(row) ? row.size() : 0;
+  return has_symbol(row) ? 0 : row.size();
 }
 
-/// Whether a kernel accesses a buffer, by a statement, in the row that it works on.
-constexpr bool stays_in_row(const step& x, const statement& s, const buffer& b, extent rows) {
+/// Whether a kernel of a schedule or a plan accesses a buffer, by a statement, in the row that it works on.
+template <class Schedule> constexpr bool stays_in_row(const Schedule& all, const step& x, const statement& s, const buffer& b, extent rows) {
   const extent row = row_elements(b, rows);
-  if (row == 0 || s.indexed_strides.rank > 0 || (s.windowed & 1u) != 0 || is_symbol(s.where.offset) || s.where.offset < 0 || s.where.strides[0] != row) return false;
+  if (row == 0 || s.indexed_strides.rank > 0 || (s.windowed & 1u) != 0 || is_symbol(s.where.offset) || s.where.offset < 0) return false;
+  if (extent_named(all, x, s.where.strides[0]) != row) return false;
+  if (is_symbol(row)) {  // the whole row in order, or one element of it again and again
+    int along = 0;
+    for (int d = 1; d < x.space.rank; ++d) {
+      if (s.where.strides[d] == 0) continue;
+      if (s.where.strides[d] != 1 || extent_named(all, x, x.space[d]) != row || ++along > 1) return false;
+    }
+    return s.where.offset == 0;
+  }
   extent last = s.where.offset;
   for (int d = 1; d < x.space.rank; ++d) {
+    if (s.where.strides[d] == 0) continue;
     if (is_symbol(s.where.strides[d]) || s.where.strides[d] < 0 || is_symbol(x.space[d])) return false;
     last += (x.space[d] - 1) * s.where.strides[d];
   }
@@ -34,6 +47,15 @@ constexpr bool stays_in_row(const step& x, const statement& s, const buffer& b, 
 
 /// Whether a kernel's statement reduces over its outermost dimension.
 constexpr bool reduces_rows(const statement& s) { return s.what == statement::reduce && s.where.strides.rank > 0 && s.where.strides[0] == 0; }
+
+/// The bytes that a block of rows takes in a thread's memory.
+constexpr extent bytes_of_rows(extent rows, extent row, dtype type) { return (rows * row * size_of(type) + 63) / 64 * 64; }
+/// How many rows are worked on at a time, of so many bytes each.
+constexpr extent rows_at_a_time(extent row_bytes) {
+  constexpr extent block_bytes = 1 << 17;
+  const extent rows = row_bytes < block_bytes && row_bytes > 0 ? block_bytes / row_bytes : 1;
+  return rows > 64 ? rows / 64 * 64 : rows;
+}
 
 /// Finds the groups of a schedule, and moves their steps together.
 class block_finder {
@@ -49,6 +71,7 @@ class block_finder {
       if (taken_[i]) continue;
       row_blocks blocks = find(int(i));
       if (blocks.count > 1) {
+        for (int m : before_) order.push_back(s_.steps[std::size_t(m)]), taken_[std::size_t(m)] = true;
         blocks.first = int(order.size());
         s_.blocks.push_back(blocks);
         for (int m : members_) order.push_back(s_.steps[std::size_t(m)]), taken_[std::size_t(m)] = true;
@@ -58,11 +81,12 @@ class block_finder {
   }
 
  private:
-  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, block_bytes = 1 << 17, least_rows = 16, most_sums = 1 << 14;
+  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, least_rows = 16, most_sums = 1 << 14,
+                          some_elements = 256;
   schedule& s_;
   const graph& g_;
   flag_list taken_, reads_, writes_;  // per step; per buffer of a step
-  sequence<int> members_;
+  sequence<int> members_, skipped_, before_;  // of a group: its steps, those between them, and those that move before it
 
   constexpr int global(const step& x, int k) const { return s_.step_buffers[std::size_t(x.buffers + k)]; }
   constexpr bool is_gemm(const step& x) const { return x.node >= 0 && g_[x.node].op_id == primitive_of<gemm_p>.id; }
@@ -135,10 +159,10 @@ class block_finder {
       if (t.buffer < 0 || (t.what == statement::load && !is_written(global(x, t.buffer)))) continue;
       if (reduces_rows(t)) {
         const shape& sums = s_.buffers[std::size_t(global(x, t.buffer))].dims;
-        fits = !has_symbol(sums) && sums.size() <= most_sums;
+        fits = has_symbol(sums) || sums.size() <= most_sums;
         continue;
       }
-      fits = stays_in_row(x, t, s_.buffers[std::size_t(global(x, t.buffer))], rows);
+      fits = stays_in_row(s_, x, t, s_.buffers[std::size_t(global(x, t.buffer))], rows);
     }
     return fits;
   }
@@ -152,21 +176,37 @@ class block_finder {
     return r;
   }
 
+  /// Whether what step x needs of the steps between the members can run before them; moves it there.
+  constexpr bool precedes(const step& x) {
+    flag_list needed;
+    needed.assign(skipped_.size(), false);
+    for (std::size_t k = skipped_.size(); k-- > 0;) {
+      const step& between = s_.steps[std::size_t(skipped_[k])];
+      needed[k] = depend(between, x);
+      for (std::size_t later = k + 1; later < skipped_.size(); ++later) needed[k] = needed[k] || (needed[later] && depend(between, s_.steps[std::size_t(skipped_[later])]));
+      for (std::size_t m = 0; needed[k] && m < members_.size(); ++m)
+        if (depend(s_.steps[std::size_t(members_[m])], between)) return false;
+    }
+    sequence<int> rest;
+    for (std::size_t k = 0; k < skipped_.size(); ++k) (needed[k] ? before_ : rest).push_back(skipped_[k]);
+    skipped_ = rest;
+    return true;
+  }
+
   /// The group that begins with step `first`; its steps are members_.
   constexpr row_blocks find(int first) {
     members_.clear();
     row_blocks r;
     r.rows = rows_of(std::size_t(first));
     if ((!is_symbol(r.rows) && r.rows < least_rows) || !by_rows(std::size_t(first), r.rows)) return r;
-    sequence<int> skipped;
+    skipped_.clear(), before_.clear();
     members_.push_back(first);
     for (std::size_t j = std::size_t(first) + 1; j < s_.steps.size(); ++j) {
       const step& x = s_.steps[j];
       if (taken_[j]) continue;
       if (is_call(x)) break;
-      bool joins = rows_of(j) == r.rows && by_rows(j, r.rows) && shares(j, r.rows);
-      for (std::size_t k = 0; joins && k < skipped.size(); ++k) joins = !depend(s_.steps[std::size_t(skipped[k])], x);
-      (joins ? members_ : skipped).push_back(int(j));
+      const bool joins = rows_of(j) == r.rows && by_rows(j, r.rows) && shares(j, r.rows) && precedes(x);
+      (joins ? members_ : skipped_).push_back(int(j));
     }
     measure(r);
     return r;
@@ -175,24 +215,26 @@ class block_finder {
   /// Sets the sizes of a group; and its count if it is worth while.
   constexpr void measure(row_blocks& r) {
     sequence<int> seen;
-    extent again = 0;  // bytes of a row that later steps touch again
+    extent again = 0;         // bytes of a row that later steps touch again
+    bool some_long = false;   // as long as is known at run time only
     for (int m : members_)
       accesses(s_.steps[std::size_t(m)], [&](int b, bool) {
         for (int known : seen)
           if (known == b) return;
         seen.push_back(b);
         const buffer& x = s_.buffers[std::size_t(b)];
-        const extent bytes = row_elements(x, r.rows) * size_of(x.type);
+        const extent row = row_elements(x, r.rows), bytes = (is_symbol(row) ? some_elements : row) * size_of(x.type);
+        some_long = some_long || is_symbol(row);
         r.row_bytes += bytes;
         for (int other : members_)
           if (touches(s_.steps[std::size_t(other)], b, false)) again += bytes;
         again -= bytes;
       });
-    const bool many = is_symbol(r.rows);
+    const bool many = is_symbol(r.rows) || some_long;
     if (again == 0 || r.row_bytes > (many ? most_bytes_of_many_rows : most_row_bytes) || (!many && r.rows * again < least_bytes)) return;
     r.count = int(members_.size());
-    r.block = r.row_bytes < block_bytes ? block_bytes / r.row_bytes : 1;
-    if (r.block > 64) r.block = r.block / 64 * 64;
+    if (some_long) return;
+    r.block = rows_at_a_time(r.row_bytes);
     if (!many && r.block > r.rows) r.block = r.rows;
   }
 };
@@ -210,10 +252,10 @@ constexpr void place_blocks(schedule& s) {
       bool touched = false;
       for (int i = r.first; i <= last; ++i) touched = touched || touches(s, i, int(&b - s.buffers.begin()));
       if (!touched) continue;
-      const extent row = row_elements(b, r.rows) * size_of(b.type);
+      const extent row = row_elements(b, r.rows);
       if (b.where == buffer::arena && b.first >= r.first && b.last <= last && row > 0) {
         b.where = buffer::block, b.offset = r.memory;
-        r.memory += (r.block * row + 63) / 64 * 64;
+        r.memory += r.block > 0 ? bytes_of_rows(r.block, row, b.type) : 0;
       }
       if (b.first > r.first) b.first = r.first;
       if (b.last < last) b.last = last;

@@ -143,7 +143,7 @@ template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
     if (s.what != statement::load && s.what != statement::store) continue;
     const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
     const bool carried = (b.where == buffer::input && b.number >= First && b.number < First + Carries) || (b.where == buffer::output && b.number < Carries);
-    if (carried && (b.dims.rank == 0 || b.dims[0] != rows || !stays_in_row(x, s, b, rows))) return false;
+    if (carried && (b.dims.rank == 0 || b.dims[0] != rows || is_symbol(row_elements(b, rows)) || !stays_in_row(plan, x, s, b, rows))) return false;
   }
   return true;
 }

@@ -293,11 +293,14 @@ template <class Make, class Donated> struct executable {
   };
   /// Runs rows [first, last) through the steps of a group. What exists for a block only lies in `memory`.
   template <int Group, std::size_t... I>
-  static void run_block(state& s, std::byte* memory, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
+  static void run_block(state& s, std::byte* memory, extent block, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
     constexpr row_blocks group = plan.blocks[Group];
     for (int i = 0; i < buffer_count; ++i) {
       const buffer& b = plan.buffers[std::size_t(i)];
-      if (b.where == buffer::block && b.first == group.first) s.buffers[i] = memory + b.offset - first * row_elements(b, group.rows) * size_of(b.type);
+      if (b.where != buffer::block || b.first != group.first) continue;
+      const extent row = s.value(row_elements(b, group.rows));
+      s.buffers[i] = memory - first * row * size_of(b.type);
+      memory += bytes_of_rows(block, row, b.type);
     }
     const int done[] = {0, run_rows_of<group.first + int(I)>(s, first, last, sums, copy)...};
     (void)done;
@@ -318,15 +321,38 @@ template <class Make, class Donated> struct executable {
       if (plan.steps[std::size_t(i)].node < 0 && sums_rows(i)) return true;
     return false;
   }
+  /// The group as it is for the extents in `s`.
+  static row_blocks measured(const state& s, row_blocks group) {
+    if (group.block > 0) return group;
+    group.row_bytes = group.memory = 0;
+    const auto each = [&](const auto& visit) {
+      for (int i = 0; i < buffer_count; ++i) {
+        const buffer& b = plan.buffers[std::size_t(i)];
+        if (b.first <= group.first && b.last >= group.first + group.count - 1) visit(b, s.value(row_elements(b, group.rows)));
+      }
+    };
+    each([&](const buffer& b, extent row) { group.row_bytes += row * size_of(b.type); });
+    group.block = rows_at_a_time(group.row_bytes);
+    each([&](const buffer& b, extent row) {
+      if (b.where == buffer::block && b.first == group.first) group.memory += bytes_of_rows(group.block, row, b.type);
+    });
+    return group;
+  }
   /// Runs a group of steps, block by block. A task takes some blocks.
   template <int Group> static void run_blocks(const state& s) {
-    constexpr row_blocks group = plan.blocks[Group];
-    constexpr auto members = std::make_index_sequence<std::size_t(group.count)>{};
-    constexpr bool has_sums = group_sums_rows(group);
-    constexpr extent most_tasks = has_sums ? 64 : 256, small = 1 << 16;  // bytes
+    constexpr auto members = std::make_index_sequence<std::size_t(plan.blocks[Group].count)>{};
+    constexpr bool has_sums = group_sums_rows(plan.blocks[Group]);
+    constexpr extent small = 1 << 16, bytes_of_sums = 1 << 23;
+    const row_blocks group = measured(s, plan.blocks[Group]);
     const extent rows = s.value(group.rows), blocks = cpu::divide_up(rows, group.block);
-    const extent together = rows * group.row_bytes <= small ? blocks : cpu::divide_up(blocks, most_tasks);
     row_sums sums;
+    std::size_t one_copy = 0;
+    visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int) {
+      one_copy += cpu::bytes_of_copies<Kernel>(buffers, extents, 1);
+    }, members);
+    const extent most_copies = one_copy > 0 ? bytes_of_sums / extent(one_copy) : 0;
+    const extent most_tasks = !has_sums ? 256 : most_copies > 64 ? 64 : most_copies < 8 ? 8 : most_copies;
+    const extent together = rows * group.row_bytes <= small ? blocks : cpu::divide_up(blocks, most_tasks);
     sums.copies = together > 0 ? cpu::divide_up(blocks, together) : has_sums;  // sums of nothing are set, too
     std::size_t bytes = 0;
     visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
@@ -342,7 +368,7 @@ template <class Make, class Donated> struct executable {
         cpu::start_copy<Kernel>(buffers, extents, sums.memory + sums.offsets[at], sums.copies, t);
       }, members);
       for (extent i = t * together; i < cpu::smaller((t + 1) * together, blocks); ++i)
-        run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), i * group.block, cpu::smaller((i + 1) * group.block, rows), sums, t, members);
+        run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block, cpu::smaller((i + 1) * group.block, rows), sums, t, members);
     });
     visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
       cpu::finish_copies<Kernel>(buffers, extents, sums.memory + sums.offsets[at], sums.copies);

@@ -111,7 +111,7 @@ template <class Program> std::string steps_text(const std::string& prefix) {
     const step& s = plan.steps[i];
     for (const row_blocks& b : plan.blocks)
       if (b.first == int(i))
-        text += prefix + "steps " + std::to_string(i) + " to " + std::to_string(b.first + b.count - 1) + " run together, " + std::to_string(b.block) + " rows at a time\n";
+        text += prefix + "steps " + std::to_string(i) + " to " + std::to_string(b.first + b.count - 1) + " run together, " + (b.block > 0 ? std::to_string(b.block) : "some") + " rows at a time\n";
     text += prefix + "step " + std::to_string(i) + ": ";
     const bool is_call = s.node >= 0 && runs_bodies(g[s.node]);
     if (s.node >= 0) text += operation_text(g, s.node) + (is_call ? "" : " -> " + type_text(g[s.node]));

@@ -67,7 +67,7 @@ struct call_memory {
 struct row_blocks {
   int first = 0, count = 0;  // steps
   extent rows = 0;           // in all
-  extent block = 0;          // rows at a time
+  extent block = 0;          // rows at a time; 0: as many as the length of rows allows, which is known at run time only
   extent row_bytes = 0;      // what the steps touch of a row
   extent memory = 0;         // bytes for the buffers of which only a block exists
 };
