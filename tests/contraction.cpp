@@ -117,3 +117,29 @@ TEST_CASE("a product with an array that repeats itself is one with a smaller arr
   static_assert(ct::jit(gradient).cost(ct::array<double, 64, 64>(), ct::array<double, 64, 64>()).flops < 20000);
   check_jit(gradient, 1e-13, between<double, 5, 7>(-1, 1), between<double, 7, 3>(-1, 1, 1));
 }
+
+TEST_CASE("sums of few products are multiply-adds of kernels: batches, pairs, several contracted axes, axes in any order") {
+  constexpr auto f = [](auto a, auto b, auto c, auto d) {
+    const auto rows = ct::matmul(c, ct::transpose(d));
+    return std::tuple(ct::einsum<"bik,bkj->bij">(a, b), ct::einsum<"bik,bkj->bji">(a, b) * 2.0, ct::einsum<"bik,bkj->ibj">(a, b), ct::exp(-rows), ct::sum(rows * rows, ct::axis<0>), ct::transpose(rows),
+                      ct::einsum<"bik,bil->bkl">(ct::sin(b), b), ct::einsum<"bki,bkj->bij">(b, b));
+  };
+  const auto a = between<double, 5, 8, 3>(-1, 1);
+  const auto b = between<double, 5, 3, 27>(-1, 1, 1);
+  const auto c = between<double, 33, 4>(-1, 1, 2);
+  const auto d = between<double, 17, 4>(-1, 1, 3);
+  check_jit(f, 1e-13, a, b, c, d);
+  check_jit(ct::grad([f](auto... x) { return std::apply([](const auto&... y) { return (ct::sum(ct::sin(y)) + ...); }, f(x...)); }, ct::wrt<0, 1, 2, 3>), 1e-12, a, b, c, d);
+  CHECK(ct::jit(f).kernels(a, b, c, d).find("gemm(-1") == std::string::npos);
+  constexpr auto orders = [](auto x, auto y) {  // [4, 2, 3, 9] [9, 3, 10, 2], batch 9, contracted 2 x 3
+    return std::tuple(ct::einsum<"ikmb,bmjk->bij">(x, y), ct::einsum<"ikmb,bmjk->jbi">(x, y));
+  };
+  check_jit(orders, 1e-13, between<double, 4, 2, 3, 9>(-1, 1), between<double, 9, 3, 10, 2>(-1, 1, 1));
+  for (int n : {0, 1, 6}) {
+    ct::array<float, ct::dyn, 3, 4> x({n, 3, 4});
+    ct::array<float, ct::dyn, 4, ct::dyn> y({n, 4, 11});
+    std::copy_n(between<float, 72>(-1, 1).data(), x.size(), x.data());
+    std::copy_n(between<float, 264>(-1, 1, 1).data(), y.size(), y.data());
+    check_jit([](auto x, auto y) { return std::tuple(ct::einsum<"bik,bkj->bij">(x, y), ct::einsum<"bik,bkj->bij">(x, y) + 1.0f); }, 1e-6, x, y);
+  }
+}

@@ -103,3 +103,18 @@ TEST_CASE("running results of empty and single elements, and over run-time exten
     check_jit(second, 1e-13, x, y);
   }
 }
+
+TEST_CASE("cumulative operations of many and of wide lines are the same on any number of threads") {
+  constexpr auto f = [](auto x) {
+    return std::tuple(ct::cumsum(x, ct::axis<0>), ct::cumsum(x, ct::axis<1>), ct::cummax(x, ct::axis<2>), ct::grad([](auto v) { return ct::sum(ct::square(ct::cumprod(v, ct::axis<1>))); })(x));
+  };
+  const auto x = between<double, 37, 41, 130>(0.9, 1.1);
+  check_jit(f, 1e-12, x);
+  ct::set_num_threads(1);
+  const auto one = ct::jit(f)(x);
+  for (int threads : {2, 3}) {
+    ct::set_num_threads(threads);
+    CHECK(ct::jit(f)(x) == one);
+  }
+  ct::set_num_threads(2);
+}

@@ -95,6 +95,12 @@ TEST_CASE("unrelated steps, donated arguments and loops around row blocks") {
   const auto x = between<double, 300, 201>(-2, 2);
   const auto y = between<double, 300, 201>(-1, 1, 1);
   check_jit(mixed, 1e-12, x, y);
+  const auto finished = [](auto x, auto w) {  // between them, a product with a step on its finished rows, which stay together
+    const auto p = softmax(x);
+    const auto t = ct::tanh(ct::matmul(ct::cos(x), w));
+    return std::tuple(softmax(p * t), t, ct::sum(p, ct::axis<0>));
+  };
+  check_jit(finished, 1e-12, x, between<double, 201, 201>(-0.1, 0.1, 2));
   auto given = x;
   CHECK(ct::jit(softmax)(std::move(given)) == ct::jit(softmax)(x));
   const auto other_rows = ct::jit([](auto x) { return softmax(x + ct::transpose(x)) + softmax(x - ct::flip<0>(x)); });

@@ -130,7 +130,7 @@ class block_finder {
     const step& x = s_.steps[i];
     if (x.after_rows) return 0;
     if (x.node < 0) return x.space.rank > 0 ? extent_named(s_, x, x.space[0]) : 0;
-    if (!is_gemm(x) || has_symbol(g_[x.node].dims) || (i + 1 < s_.steps.size() && s_.steps[i + 1].after_rows)) return 0;
+    if (!is_gemm(x) || has_symbol(g_[x.node].dims) || is_paired(int(i))) return 0;
     return g_[x.node].dims[0];
   }
   /// Whether a member sums over rows into what a step touches.
@@ -176,6 +176,8 @@ class block_finder {
     return r;
   }
 
+  /// Whether step i is a product whose rows the next step finishes, or such a step: the two stay together.
+  constexpr bool is_paired(int i) const { return s_.steps[std::size_t(i)].after_rows || (std::size_t(i) + 1 < s_.steps.size() && s_.steps[std::size_t(i) + 1].after_rows); }
   /// Whether what step x needs of the steps between the members can run before them; moves it there.
   constexpr bool precedes(const step& x) {
     flag_list needed;
@@ -184,6 +186,7 @@ class block_finder {
       const step& between = s_.steps[std::size_t(skipped_[k])];
       needed[k] = depend(between, x);
       for (std::size_t later = k + 1; later < skipped_.size(); ++later) needed[k] = needed[k] || (needed[later] && depend(between, s_.steps[std::size_t(skipped_[later])]));
+      if (needed[k] && is_paired(skipped_[k])) return false;
       for (std::size_t m = 0; needed[k] && m < members_.size(); ++m)
         if (depend(s_.steps[std::size_t(members_[m])], between)) return false;
     }

@@ -110,6 +110,55 @@ constexpr value sorted_dot(const call& c) {
   return as_gemm(e);
 }
 
+/// Whether each element of a product is a sum of so few products that a kernel, which can fuse with what is around it, is better
+/// than a matrix product: batches, and all pairs of rows.
+constexpr bool sums_few_products(const call& c) {
+  constexpr extent few_terms = 8, few_terms_of_pairs = 4, wide = 8;
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  extent terms = 1;
+  for (extent axis : d.lhs_contracted) {
+    const extent n = c[0].dims()[int(axis)];
+    if (is_symbol(n)) return false;
+    terms *= n;
+  }
+  const auto extent_of_free = [](const shape& free, const shape& dims) {
+    extent n = 1;
+    for (extent axis : free) n = is_symbol(dims[int(axis)]) ? wide : n * dims[int(axis)];
+    return n;
+  };
+  const extent left = extent_of_free(d.lhs_free(c[0].rank()), c[0].dims()), right = extent_of_free(d.rhs_free(c[1].rank()), c[1].dims());
+  return terms > 0 && right >= wide && (d.lhs_batch.rank > 0 ? terms <= few_terms : left >= wide && terms <= few_terms_of_pairs);
+}
+/// Such a product as multiply-adds of its operands' slices.
+constexpr value sum_of_few_products(const call& c) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  const int batch = d.lhs_batch.rank;
+  shape terms;
+  for (extent axis : d.lhs_contracted) terms.push_back(c[0].dims()[int(axis)]);
+  const auto part = [&](int operand, const shape& at) {
+    const shape &contracted = operand == 0 ? d.lhs_contracted : d.rhs_contracted, &batches = operand == 0 ? d.lhs_batch : d.rhs_batch;
+    shape where, places;
+    int free = batch + (operand == 0 ? 0 : d.lhs_free(c[0].rank()).rank);
+    for (int axis = 0; axis < c[operand].rank(); ++axis) {
+      where.push_back(-1);
+      for (int i = 0; i < contracted.rank; ++i)
+        if (contracted[i] == axis) where[axis] = at[i];
+      if (where[axis] >= 0) continue;
+      int place = -1;
+      for (int i = 0; i < batch; ++i)
+        if (batches[i] == axis) place = i;
+      places.push_back(place >= 0 ? place : free++);
+    }
+    return placed(where == filled(where.rank, -1) ? c[operand] : emit<pick_p>({c[operand]}, where), places, c.dims);
+  };
+  value sum;
+  each_element(terms, {}, [&](const shape& at) {
+    const value a = part(0, at), b = part(1, at);
+    sum = sum.b ? emit<fma_p>({a, b, sum}) : mul(a, b);
+  });
+  return sum;
+}
+
 /// A product whose only use is `turned`, a transpose of the product `c` that swaps the free axes of its operands: the product
 /// of the operands swapped, in which nothing is transposed. Null if that is not what the transpose does.
 constexpr value swapped_dot(const call& c, const call& turned) {
@@ -140,17 +189,18 @@ constexpr value without_negative_pad(const call& c) {
   return slice(pad(c[0], c[1], keep_low, keep_high, interior), start, size, filled(low.rank, 1));
 }
 
-/// The number of leading axes on which the elements of x depend, as far as one sees.
-constexpr int dependent_axes(value x) {
+/// The number of leading axes on which the elements of x depend, as far as a look at `most` nodes shows.
+constexpr int dependent_axes(value x, int& most) {
   const node& n = x.get();
+  if (--most < 0) return n.dims.rank;
   if (n.op_id == primitive_of<constant_p>.id) return 0;
   if (n.op_id == primitive_of<iota_p>.id) return 1 + int(x.b->g.attribute(x.id, n.attribute_count - 1));
   if (n.op_id == primitive_of<broadcast_in_dim_p>.id) return n.attribute_count == n.dims.rank ? 0 : 1 + int(x.b->g.attribute(x.id, n.attribute_count - 1));
   if (n.is_input() || n.op->kind != role::pointwise) return n.dims.rank;
-  int most = 0;
-  for (int k = 0; k < n.operand_count && most < n.dims.rank; ++k)
-    if (const int own = dependent_axes({x.b, x.b->g.operand(x.id, k)}); own > most) most = own;
-  return most;
+  int axes = 0;
+  for (int k = 0; k < n.operand_count && axes < n.dims.rank; ++k)
+    if (const int own = dependent_axes({x.b, x.b->g.operand(x.id, k)}, most); own > axes) axes = own;
+  return axes;
 }
 /// x without the axes from `rank` on, on which it does not depend.
 constexpr value without_trailing_axes(value x, int rank) {
@@ -169,7 +219,10 @@ constexpr value without_trailing_axes(value x, int rank) {
 /// A scatter whose indices have only the leading axes on which they depend.
 constexpr value scatter_of_blocks(const call& c) {
   sequence<value> operands{c[0], c[1]};
-  for (int k = 2; k < c.count; ++k) operands.push_back(without_trailing_axes(c[k], dependent_axes(c[k])));
+  for (int k = 2; k < c.count; ++k) {
+    int most = 50;
+    operands.push_back(without_trailing_axes(c[k], dependent_axes(c[k], most)));
+  }
   call d = c;
   d.operands = operands.data();
   return c.b->emit_inferred(d);
@@ -244,12 +297,12 @@ constexpr graph canonicalize(const graph& g) {
     const call c = r.at(n);
     value& v = r.map.items[n];
     const std::uint64_t op = c.op->id;
-    if (op == primitive_of<dot_general_p>.id) v = sorted_dot(c);
+    if (op == primitive_of<dot_general_p>.id) v = sums_few_products(c) ? sum_of_few_products(c) : sorted_dot(c);
     else if (op == primitive_of<transpose_p>.id) {
       const int x = g.operand(n, 0);
       if (g[x].op_id == primitive_of<dot_general_p>.id && uses.items[x] == 1) {
         const call turned = c;
-        v = swapped_dot(r.at(x), turned);
+        if (!sums_few_products(r.at(x))) v = swapped_dot(r.at(x), turned);
         if (!v.b) v = b.emit_inferred(r.at(n));
       }
     } else if (op == primitive_of<roll_p>.id) v = rolled(c);

@@ -388,7 +388,7 @@ template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, con
 /// dimension go into a copy of them, which lies in `memory`.
 template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last, char* memory = nullptr, extent copies = 0, extent copy = 0) {
   tasks<layout_of<Kernel>, reductions_of<Kernel>> t(buffers, extents, run_part<Kernel>);
-  t.plan_copies(copies);
+  if (copies > 0) t.plan_copies(copies);
   t.run_rows(first, last, memory, copy);
 }
 /// The bytes of `copies` copies; and what sets one to the identities, and what combines them all into the caller's buffers.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <cotangent/backends/cpu/partition.hpp>
+#include <cotangent/backends/cpu/threads.hpp>
 #include <cotangent/primitives/indexing.hpp>
 
 namespace cotangent::cpu {
@@ -26,25 +28,33 @@ struct axis_lines {
 
 template <class P> struct opaque;
 
-/// y[at] = first(at) for the first element of each line, then next(y of the element before, at), in the order of running.
+/// y[at] = first(at) for the first element of each line, then next(y of the element before, at), in the order of running. Tasks
+/// take lines, or neighbouring lines side by side.
 template <class T, class First, class Next> void run_along(const shape& dims, const extent* attributes, T* y, First first, Next next) {
   const axis_lines lines(dims, int(attributes[0]));
   if (dims.size() == 0) return;
   const extent length = lines.count * lines.behind, step = attributes[1] != 0 ? -lines.behind : lines.behind;
   const extent start = attributes[1] != 0 ? length - lines.behind : 0;
-  for (extent i = 0; i < lines.before; ++i) {
-    extent at = i * length + start;
+  constexpr extent task_elements = 1 << 15, narrow = 64;
+  const extent wanted = divide_up(task_elements, lines.count), width = smaller(lines.behind, wanted > narrow ? wanted : narrow);
+  const extent blocks = divide_up(lines.behind, width), together = divide_up(task_elements, lines.count * width);
+  const auto run_block = [&](extent i, extent column) {
+    extent at = i * length + start + column;
     if (lines.behind == 1) {  // the running value stays in a register
       T running = y[at] = first(at);
       for (extent k = 1; k < lines.count; ++k) at += step, y[at] = running = next(running, at);
-      continue;
+      return;
     }
-    for (extent j = 0; j < lines.behind; ++j) y[at + j] = first(at + j);
+    const extent columns = smaller(width, lines.behind - column);
+    for (extent j = 0; j < columns; ++j) y[at + j] = first(at + j);
     for (extent k = 1; k < lines.count; ++k) {
       at += step;
-      for (extent j = 0; j < lines.behind; ++j) y[at + j] = next(y[at - step + j], at + j);
+      for (extent j = 0; j < columns; ++j) y[at + j] = next(y[at - step + j], at + j);
     }
-  }
+  };
+  parallel_for(divide_up(lines.before * blocks, together), [&](extent t) {
+    for (extent k = t * together; k < smaller((t + 1) * together, lines.before * blocks); ++k) run_block(k / blocks, k % blocks * width);
+  });
 }
 
 template <class P> struct opaque_cumulative {

@@ -9,9 +9,7 @@
 #include <cstring>
 
 #include <cotangent/backends/cpu/opaque.hpp>
-#include <cotangent/backends/cpu/partition.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
-#include <cotangent/backends/cpu/threads.hpp>
 
 namespace cotangent::cpu {
 
