@@ -1,10 +1,14 @@
-/// What a call costs: functions of two scalars and of two 3-vectors, and their gradients, against plain C++.
+/// What a call costs: functions of two scalars and of two 3-vectors, and their gradients, against plain C++. And what threads cost:
+/// a region of two tasks against oneTBB's own, and small work on two threads against the same on one.
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+
+#include <tbb/parallel_for.h>
 
 #include <cotangent/cotangent.hpp>
 
@@ -59,6 +63,28 @@ template <class Ours, class Theirs, class X, class Y> void add(const std::string
   });
 }
 
+constexpr auto sines = [](auto x) { return ct::sin(x) * x; };
+
+void add_region() {
+  static std::atomic<int> done;
+  const auto task = [](ct::extent) { done.fetch_add(1, std::memory_order_relaxed); };
+  bench::compare("call", "a region of two tasks", 2, "oneTBB", [=] {
+    return bench::sides{[=] { ct::cpu::parallel_for(ct::extent(2), task); }, [=] { tbb::parallel_for(ct::extent(0), ct::extent(2), task); }};
+  });
+}
+template <int N> void add_small_work() {
+  bench::compare("call", "sin(x) x of " + std::to_string(N) + " numbers, two threads", 2, "one thread", [] {
+    static ct::array<float, N> x, y;
+    const auto on = [](int threads) {
+      return [=] {
+        ct::set_num_threads(threads);
+        ct::jit(sines).into(y)(x);
+      };
+    };
+    return bench::sides{on(2), on(1)};
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -71,5 +97,9 @@ int main(int argc, char** argv) {
   add("two scalars, grad", [](float x, float y) { return ct::jit(ct::grad(scalars))(x, y); }, scalars_gradient_by_hand, scalar, scalar);
   add("two 3-vectors", [](const vector& x, const vector& y) { return ct::jit(vectors)(x, y); }, vectors_by_hand, u, v);
   add("two 3-vectors, grad", [](const vector& x, const vector& y) { return ct::jit(ct::grad(vectors))(x, y); }, vectors_gradient_by_hand, u, v);
+  add_region();
+  add_small_work<4096>();
+  add_small_work<16384>();
+  add_small_work<65536>();
   return bench::run(argc, argv);
 }

@@ -5,6 +5,7 @@
 /// A step takes the longer of two times. Arithmetic: the vectors that its rows fill, times its statements. Memory: the bytes
 /// of each buffer that it touches, at the speed of the cache that holds so many, or of the block of rows that the thread works on.
 
+#include <cotangent/compiler/kernel_facts.hpp>
 #include <cotangent/compiler/memory.hpp>
 #include <cotangent/control/scan_primitive.hpp>
 
@@ -16,7 +17,8 @@ struct machine_model {
   extent vector_bytes = 64, nearest_bytes = 1 << 15, near_bytes = 1 << 20;  // caches
   double nearest = 96, near = 28, far = 5;                                  // bytes per cycle from them, and from memory
   double operation = 0.5, access = 0.5, long_operation = 2.0;              // cycles per vector; of library functions, per flop
-  double lane = 1.2;                                                        // cycles per element that is loaded or stored by itself
+  double lane = 0.6, gathered_lane = 1.2;                                   // cycles per element that lies a stride or an index away
+  double row = 10;                                                          // cycles to begin a row
   double product = 1.6;                                                     // multiply-adds of vectors per cycle in matrix products
   double element = 5;                                                       // cycles per element of what runs by itself
   double step = 40;                                                         // cycles to start a kernel
@@ -139,11 +141,12 @@ class estimator {
       if (t.what == statement::apply || t.what == statement::reduce) vector += flops > 2 ? flops * m_.long_operation : m_.operation;
       if (t.what != statement::load && t.what != statement::store) continue;
       const extent stride = x.space.rank > 0 ? named(x, t.where.strides[x.space.rank - 1]) : 0;
-      if (t.indexed_strides.rank > 0 || (stride != 0 && stride != 1)) by_lane += m_.lane;
+      if (t.indexed_strides.rank > 0) by_lane += m_.gathered_lane;
+      else if (stride != 0 && stride != 1) by_lane += stride <= kernels::facts::short_row ? m_.lane / 4 : m_.lane;
       else if (stride == 1) vector += m_.access;
     }
     const double row = row_of(x), vectors = row > 0 ? double(extent((row + lanes - 1) / lanes)) : 0;
-    e.arithmetic = m_.step + (row > 0 ? points / row : 0) * vectors * (vector + 1) + points * by_lane;
+    e.arithmetic = m_.step + (row > 0 ? points / row : 0) * (m_.row + vectors * (vector + 1)) + points * by_lane;
     return e;
   }
 
