@@ -76,3 +76,21 @@ TEST_CASE("products whose batch axis is not the first, of numbers and of integer
   };
   check_jit(f, 1e-11, between<double, 33, 64, 17>(-1, 1), between<double, 21, 64, 17>(-1, 1, 1));
 }
+
+namespace {
+/// Chains of operations whose values are used several times, between reductions: passes that follow each use would take for ever.
+constexpr auto deep_chains = [](auto x, auto a) {
+  auto y = x;
+  for (int j = 0; j < 6; ++j) {
+    for (int i = 0; i < 6; ++i) y = 0.5 * y * y * a + 0.3 * y * x - ct::maximum(y, x) * a;
+    y = y - ct::mean(y, ct::axis<1>, ct::keepdims);
+  }
+  return ct::sum(y);
+};
+}  // namespace
+
+TEST_CASE("deep chains between reductions, of large arrays and of a few rows, compile") {
+  const auto gradient = ct::grad(deep_chains);
+  check_jit(gradient, 1e-11, between<double, 10, 1000>(-0.5, 0.5), between<double, 10, 1000>(-0.5, 0.5, 1));
+  CHECK(ct::jit(gradient).cost(ct::array<double, 400, 1000>(), ct::array<double, 400, 1000>()).kernels > 10);
+}

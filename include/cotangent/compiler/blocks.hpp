@@ -217,22 +217,23 @@ class block_finder {
 
   /// Sets the sizes of a group; and its count if it is worth while.
   constexpr void measure(row_blocks& r) {
-    sequence<int> seen;
-    extent again = 0;         // bytes of a row that later steps touch again
-    bool some_long = false;   // as long as is known at run time only
+    sequence<int> times, last;  // per buffer: how many members touch it, and the last that did
+    times.assign(s_.buffers.size(), 0), last.assign(s_.buffers.size(), -1);
     for (int m : members_)
       accesses(s_.steps[std::size_t(m)], [&](int b, bool) {
-        for (int known : seen)
-          if (known == b) return;
-        seen.push_back(b);
-        const buffer& x = s_.buffers[std::size_t(b)];
-        const extent row = row_elements(x, r.rows), bytes = (is_symbol(row) ? some_elements : row) * size_of(x.type);
-        some_long = some_long || is_symbol(row);
-        r.row_bytes += bytes;
-        for (int other : members_)
-          if (touches(s_.steps[std::size_t(other)], b, false)) again += bytes;
-        again -= bytes;
+        if (last.items[b] != m) ++times.items[b];
+        last.items[b] = m;
       });
+    extent again = 0;         // bytes of a row that later steps touch again
+    bool some_long = false;   // as long as is known at run time only
+    for (std::size_t b = 0; b < times.count; ++b) {
+      if (times.items[b] == 0) continue;
+      const buffer& x = s_.buffers[b];
+      const extent row = row_elements(x, r.rows), bytes = (is_symbol(row) ? some_elements : row) * size_of(x.type);
+      some_long = some_long || is_symbol(row);
+      r.row_bytes += bytes;
+      again += bytes * (times.items[b] - 1);
+    }
     const bool many = is_symbol(r.rows) || some_long;
     if (again == 0 || r.row_bytes > (many ? most_bytes_of_many_rows : most_row_bytes) || (!many && r.rows * again < least_bytes)) return;
     r.count = int(members_.size());

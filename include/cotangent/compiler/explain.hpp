@@ -65,11 +65,18 @@ class explained {
   estimator cost_model() const { return estimator(schedule_, g_, extents_); }
 };
 
+/// Whether the program of a simplified graph is one of elements.
+inline bool by_elements(const graph& simplified) {
+  const element_limits limits = instances_of(simplified);
+  if (limits.few == 0) return false;
+  per_instance_program elements(simplified, limits);
+  static_cast<void>(elements.run());
+  return elements.fits();
+}
 /// What else the compiler could have made of a simplified graph whose program is `chosen`.
 inline sequence<alternative> alternatives_of(const graph& simplified, const graph& chosen) {
   sequence<alternative> others;
-  const bool is_split = is_per_instance(simplified) || instances_of(simplified).few > 0 || may_split_loops(simplified);
-  if (is_split) others.push_back({"arrays, not their elements", canonicalize(simplified), {}});
+  if (by_elements(simplified) || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified), {}});
   else if (has_elements(simplified, {})) {
     per_instance_program elements(simplified);
     graph g = elements.run();
@@ -90,8 +97,7 @@ template <class F> template <class... A> std::string jitted<F>::explain(const A&
   const cotangent::graph simplified = thaw(simplified_function<F, traced_tree<A>...>);
   const alternative chosen{"", thaw(canonical_graph<make>), {}};
   const explained own(chosen, inputs);
-  const bool by_elements = is_per_instance_graph<thaw_simplified<F, traced_tree<A>...>>;
-  std::string text = std::string("chosen: ") + (by_elements ? "elements, an instance per lane; " : "") + own.summary() + '\n' + own.lines();
+  std::string text = std::string("chosen: ") + (by_elements(simplified) ? "elements, an instance per lane; " : "") + own.summary() + '\n' + own.lines();
   for (const alternative& a : alternatives_of(simplified, chosen.g)) {
     const explained other(a, inputs);
     const bool same = other.steps().steps.size() == own.steps().steps.size() && other.nanoseconds() == own.nanoseconds() && other.steps().blocks.size() == own.steps().blocks.size();

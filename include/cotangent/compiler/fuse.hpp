@@ -439,25 +439,26 @@ class scheduler {
   /// Whether it is worth while to compute n again where it is needed, from what is in memory: it takes a few operations, or
   /// n is a large array, of pairs say, that is made of smaller ones.
   constexpr bool is_cheap(int n) const {
-    constexpr int few = 6, some = 24;
+    constexpr int few = 6, some = 24, most_looks = 48;
     constexpr extent large = 1 << 18;
-    bool from_smaller = true;
     if (!choices_.computes_again) return false;
-    if (cost_again(n, few, from_smaller) <= few) return true;
+    bool from_smaller = true;
+    int looks = most_looks;
+    if (cost_again(n, few, looks, from_smaller) <= few && looks >= 0) return true;
     if (has_symbol(at(n).dims) || at(n).dims.size() < large) return false;
-    from_smaller = true;
-    return cost_again(n, some, from_smaller) <= some && from_smaller;
+    from_smaller = true, looks = most_looks;
+    return cost_again(n, some, looks, from_smaller) <= some && looks >= 0 && from_smaller;
   }
   static constexpr bool is_smaller(const shape& a, const shape& b) { return !has_symbol(a) && !has_symbol(b) && a.size() < b.size(); }
-  /// How many operations that takes, or more than `most`; what takes more by itself is read from memory instead. Whether all
-  /// that is read from memory is smaller than n.
-  constexpr int cost_again(int n, int most, bool& from_smaller) const {
-    if (kinds_.items[n] != role::pointwise || copied_.items[n] || at(n).op->flops > 2) return most + 1;
+  /// How many operations that takes, or more than `most`; what takes more by itself is read from memory instead. `looks` at
+  /// nodes are allowed; it is negative if they were not enough. Whether all that is read from memory is smaller than n.
+  constexpr int cost_again(int n, int most, int& looks, bool& from_smaller) const {
+    if (--looks < 0 || kinds_.items[n] != role::pointwise || copied_.items[n] || at(n).op->flops > 2) return most + 1;
     int cost = 1;
     for (int k = 0; k < at(n).operand_count && cost <= most; ++k) {
       const int o = g_.operand(n, k), from = origin_.items[o];
       const bool in_memory = from != o || group_.items[o] < 0 || stored_.items[o] || kinds_.items[o] != role::pointwise;
-      const int again = in_memory ? most + 1 : cost_again(o, most, from_smaller);
+      const int again = in_memory ? most + 1 : cost_again(o, most, looks, from_smaller);
       if (again <= most) cost += again;
       else from_smaller = from_smaller && (is_inline_source(from) || is_smaller(at(from).dims, at(n).dims));
     }

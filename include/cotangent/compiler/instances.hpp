@@ -188,8 +188,11 @@ class per_instance_program {
 
   constexpr void add_whole(int n) { whole_[std::size_t(n)] = b_.input(g_[n].type, g_[n].dims); }
   constexpr void rewrite_all() {
-    for (int n = 0; n < g_.size() && fits_; ++n)
+    constexpr std::size_t most_written = 3 * most_nodes;  // of which some are dead in the end
+    for (int n = 0; n < g_.size() && fits_; ++n) {
       if (!g_[n].is_input()) rewrite(n);
+      fits_ = fits_ && b_.g.nodes.count <= most_written;
+    }
   }
   constexpr graph finish() {
     fits_ = fits_ && !b_.failed();
