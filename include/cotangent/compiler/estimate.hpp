@@ -5,8 +5,8 @@
 /// A step takes the longer of two times. Arithmetic: the vectors that its rows fill, times its statements. Memory: the bytes
 /// of each buffer that it touches, at the speed of the cache that holds so many, or of the block of rows that the thread works on.
 
+#include <cotangent/compiler/fuse.hpp>
 #include <cotangent/compiler/kernel_facts.hpp>
-#include <cotangent/compiler/memory.hpp>
 #include <cotangent/control/scan_primitive.hpp>
 
 namespace cotangent {
@@ -64,6 +64,7 @@ class estimator {
     }
     return e;
   }
+  /// The sum of the steps, whose cycles count as arithmetic.
   constexpr step_estimate all() const {
     step_estimate sum;
     for (int i = 0; i < int(s_.steps.size()); ++i) {
@@ -103,11 +104,20 @@ class estimator {
       const double bytes = count(at.dims) * size_of(at.type);
       bool near = at.where == buffer::block;
       for (int j = first; j < i && !near; ++j) near = touches(s_, j, b);
-      e.memory += bytes / (bytes <= double(m_.nearest_bytes) ? m_.nearest : near || bytes <= double(m_.near_bytes) ? m_.near : m_.far);
+      e.memory += bytes / (bytes <= double(m_.nearest_bytes) ? m_.nearest : near || bytes <= double(m_.near_bytes) ? m_.near : writes(x, k) ? m_.far / 2 : m_.far);
       e.bytes += bytes;
     }
   }
 
+  /// Whether a step writes its buffer number k: memory far away is read first.
+  constexpr bool writes(const step& x, int k) const {
+    bool r = x.node >= 0 && k >= x.operands;
+    for (int i = 0; i < x.statement_count; ++i) {
+      const statement& t = s_.statements[std::size_t(x.statements + i)];
+      r = r || (t.buffer == k && t.what != statement::load);
+    }
+    return r;
+  }
   constexpr extent named(const step& x, extent e) const { return value(extent_named(s_, x, e)); }
   /// How many of the last dimensions of a kernel all accesses walk as one, and their extent.
   constexpr double row_of(const step& x) const {
@@ -179,5 +189,18 @@ class estimator {
     return e;
   }
 };
+
+/// The schedule of a graph. Where large arrays could be computed again instead of stored, it is the better of the two.
+constexpr schedule chosen_schedule(const graph& g, const sequence<call_memory>& calls, sequence<symbol>& symbols) {
+  scheduler s(g, calls);
+  schedule r = s.run();
+  symbols = s.symbols;
+  if (!s.computed_large_again || !g.subgraphs.empty()) return r;
+  scheduler storing(g, calls, {true, true, false});
+  schedule other = storing.run();
+  if (estimator(r, g).all().arithmetic <= estimator(other, g).all().arithmetic) return r;
+  symbols = storing.symbols;
+  return other;
+}
 
 }  // namespace cotangent

@@ -21,20 +21,24 @@ inline std::string time_text(double nanoseconds) {
   return nanoseconds < 999.5 ? scaled_text(nanoseconds, "ns") : nanoseconds < 999.5e3 ? scaled_text(nanoseconds / 1e3, "us") : scaled_text(nanoseconds / 1e6, "ms");
 }
 
-/// A way to run a graph.
+/// A way to run a graph; without choices, the one that is chosen.
 struct alternative {
   std::string name;
   graph g;  // canonical
-  schedule_choices choices;
+  const schedule_choices* choices = nullptr;
 };
 
 /// The schedule of an alternative, with the values of its symbols.
 class explained {
  public:
   explained(const alternative& a, const sequence<shape>& inputs) : g_(a.g) {
-    scheduler s(g_, {}, a.choices);
-    schedule_ = s.run();
-    extents_ = symbol_values(s.symbols, inputs);
+    sequence<symbol> symbols;
+    if (a.choices) {
+      scheduler s(g_, {}, *a.choices);
+      schedule_ = s.run();
+      symbols = s.symbols;
+    } else schedule_ = chosen_schedule(g_, {}, symbols);
+    extents_ = symbol_values(symbols, inputs);
   }
   const schedule& steps() const { return schedule_; }
   double nanoseconds() const { return cost_model().nanoseconds(cost_model().all()); }
@@ -76,14 +80,17 @@ inline bool by_elements(const graph& simplified) {
 /// What else the compiler could have made of a simplified graph whose program is `chosen`.
 inline sequence<alternative> alternatives_of(const graph& simplified, const graph& chosen) {
   sequence<alternative> others;
-  if (by_elements(simplified) || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified), {}});
+  if (by_elements(simplified) || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified)});
   else if (has_elements(simplified, {})) {
     per_instance_program elements(simplified);
     graph g = elements.run();
-    if (elements.fits()) others.push_back({"elements, an instance per lane", canonicalize(g), {}});
+    if (elements.fits()) others.push_back({"elements, an instance per lane", canonicalize(g)});
   }
-  others.push_back({"each step over all rows", chosen, {true, false}});
-  others.push_back({"every value stored, none computed again", chosen, {false, true}});
+  static constexpr schedule_choices over_all_rows{true, false, true}, none_again{false, true, false}, large_again{true, true, true}, large_stored{true, true, false};
+  others.push_back({"each step over all rows", chosen, &over_all_rows});
+  others.push_back({"every value stored, none computed again", chosen, &none_again});
+  others.push_back({"large arrays of smaller ones computed again", chosen, &large_again});
+  others.push_back({"large arrays of smaller ones stored", chosen, &large_stored});
   return others;
 }
 
@@ -95,7 +102,7 @@ template <class F> template <class... A> std::string jitted<F>::explain(const A&
      else inputs.push_back({});
    }, arguments), ...);
   const cotangent::graph simplified = thaw(simplified_function<F, traced_tree<A>...>);
-  const alternative chosen{"", thaw(canonical_graph<make>), {}};
+  const alternative chosen{"", thaw(canonical_graph<make>)};
   const explained own(chosen, inputs);
   std::string text = std::string("chosen: ") + (by_elements(simplified) ? "elements, an instance per lane; " : "") + own.summary() + '\n' + own.lines();
   for (const alternative& a : alternatives_of(simplified, chosen.g)) {

@@ -16,6 +16,7 @@ namespace cotangent {
 struct schedule_choices {
   bool computes_again = true;  // cheap values, where they are needed, instead of reading them from memory
   bool row_blocks = true;
+  bool computes_large_again = true;  // large arrays that are made of smaller ones as well
 };
 
 /// Builds the schedule.
@@ -438,16 +439,18 @@ class scheduler {
 
   /// Whether it is worth while to compute n again where it is needed, from what is in memory: it takes a few operations, or
   /// n is a large array, of pairs say, that is made of smaller ones.
-  constexpr bool is_cheap(int n) const {
+  constexpr bool is_cheap(int n) {
     constexpr int few = 6, some = 24, most_looks = 48;
     constexpr extent large = 1 << 18;
     if (!choices_.computes_again) return false;
     bool from_smaller = true;
     int looks = most_looks;
     if (cost_again(n, few, looks, from_smaller) <= few && looks >= 0) return true;
-    if (has_symbol(at(n).dims) || at(n).dims.size() < large) return false;
+    if (!choices_.computes_large_again || has_symbol(at(n).dims) || at(n).dims.size() < large) return false;
     from_smaller = true, looks = most_looks;
-    return cost_again(n, some, looks, from_smaller) <= some && looks >= 0 && from_smaller;
+    const bool cheap = cost_again(n, some, looks, from_smaller) <= some && looks >= 0 && from_smaller;
+    computed_large_again = computed_large_again || cheap;
+    return cheap;
   }
   static constexpr bool is_smaller(const shape& a, const shape& b) { return !has_symbol(a) && !has_symbol(b) && a.size() < b.size(); }
   /// How many operations that takes, or more than `most`; what takes more by itself is read from memory instead. `looks` at
@@ -815,6 +818,7 @@ class scheduler {
 
  public:
   sequence<symbol> symbols;  // of the graph, and those that strides and offsets added
+  bool computed_large_again = false;
 };
 
 }  // namespace cotangent

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include <cotangent/compiler/fuse.hpp>
+#include <cotangent/compiler/estimate.hpp>
 #include <cotangent/graph/freeze.hpp>
 
 namespace cotangent {
@@ -125,9 +125,9 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
 
 /// The schedule of `g` with its memory plan.
 constexpr schedule make_schedule(const graph& g, const flag_list& donated, const sequence<call_memory>& calls, sequence<symbol>* symbols) {
-  scheduler s(g, calls);
-  schedule r = s.run();
-  if (symbols) *symbols = s.symbols;
+  sequence<symbol> found;
+  schedule r = chosen_schedule(g, calls, found);
+  if (symbols) *symbols = found;
   plan_memory(r, donated);
   return r;
 }
