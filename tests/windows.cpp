@@ -21,7 +21,8 @@ constexpr auto torus_step = [](auto u, auto k) {
 /// The same on interior points alone, the others kept, written as slices and pads.
 constexpr auto walls_step = [](auto u, auto k) {
   const auto inner = [](auto x) { return ct::slice<ct::range<1, -1>, ct::range<1, -1>>(x); };
-  const auto along = ct::slice<ct::full_extent, ct::range<1, -1>>(u), across = ct::slice<ct::range<1, -1>>(u);
+  const auto along = ct::slice<ct::full_extent, ct::range<1, -1>>(u);
+  const auto across = ct::slice<ct::range<1, -1>>(u);
   const auto around = ct::slice<ct::range<2, 1000>>(along) + ct::slice<ct::range<0, -2>>(along) + ct::slice<ct::full_extent, ct::range<2, 1000>>(across) + ct::slice<ct::full_extent, ct::range<0, -2>>(across);
   return u + ct::pad<ct::low<1, 1>, ct::high<1, 1>>(inner(k) * (around - 4.0 * inner(u)), 0.0);
 };
