@@ -32,6 +32,7 @@ class scatter_places {
     }
     for (int d = 0; d < dims_.rank; ++d) (d < lead_ ? blocks : size) *= dims_[d];
     for (int a = 0; a < x.dims.rank; ++a) {
+      if (index_of(a) < 0 && dimension_of(a) < 0) continue;  // always at 0
       if (index_of(a) < 0 && dimension_of(a) >= lead_) {
         block_strides_[dimension_of(a)] += strides[a];
         continue;
