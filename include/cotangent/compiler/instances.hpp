@@ -175,7 +175,11 @@ class per_instance_program {
   constexpr bool fits() const { return fits_; }
 
  private:
-  static constexpr std::size_t most_nodes = 2000;  // compilers take about 5 ms for each
+#ifdef __clang__  // whose constant evaluation of the later passes stops earlier
+  static constexpr std::size_t most_nodes = 1000, most_written = 2 * most_nodes;
+#else
+  static constexpr std::size_t most_nodes = 2000, most_written = 3 * most_nodes;  // compilers take about 5 ms for each node
+#endif
   const graph& g_;
   const element_limits limits_;
   builder original_;      // of the nodes of g_, for rules that look at whole arrays
@@ -188,10 +192,9 @@ class per_instance_program {
 
   constexpr void add_whole(int n) { whole_[std::size_t(n)] = b_.input(g_[n].type, g_[n].dims); }
   constexpr void rewrite_all() {
-    constexpr std::size_t most_written = 3 * most_nodes;  // of which some are dead in the end
     for (int n = 0; n < g_.size() && fits_; ++n) {
       if (!g_[n].is_input()) rewrite(n);
-      fits_ = fits_ && b_.g.nodes.count <= most_written;
+      fits_ = fits_ && b_.g.nodes.count <= most_written;  // of which some are dead in the end
     }
   }
   constexpr graph finish() {
