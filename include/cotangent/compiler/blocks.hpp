@@ -85,7 +85,7 @@ class block_finder {
                           some_elements = 256;
   schedule& s_;
   const graph& g_;
-  flag_list taken_, reads_, writes_;  // per step; per buffer of a step
+  flag_list taken_, reads_, writes_, sums_;  // per step; per buffer of a step: sums over rows are written to it
   sequence<int> members_, skipped_, before_;  // of a group: its steps, those between them, and those that move before it
 
   constexpr int global(const step& x, int k) const { return s_.step_buffers[std::size_t(x.buffers + k)]; }
@@ -100,12 +100,14 @@ class block_finder {
     }
   }
   constexpr void find_accesses() {
-    reads_.assign(s_.step_buffers.size(), false), writes_.assign(s_.step_buffers.size(), false);
+    reads_.assign(s_.step_buffers.size(), false), writes_.assign(s_.step_buffers.size(), false), sums_.assign(s_.step_buffers.size(), false);
     for (const step& x : s_.steps) {
       for (int k = 0; k < x.buffer_count && x.node >= 0; ++k) (k < x.operands ? reads_ : writes_)[std::size_t(x.buffers + k)] = true;
       for (int i = 0; i < x.statement_count; ++i)
-        if (const statement& t = s_.statements[std::size_t(x.statements + i)]; t.buffer >= 0)
+        if (const statement& t = s_.statements[std::size_t(x.statements + i)]; t.buffer >= 0) {
           (t.what == statement::load ? reads_ : writes_)[std::size_t(x.buffers + t.buffer)] = true;
+          if (reduces_rows(t)) sums_[std::size_t(x.buffers + t.buffer)] = true;
+        }
     }
   }
   constexpr bool touches(const step& x, int b, bool only_writes) const {
@@ -138,8 +140,7 @@ class block_finder {
     bool r = false;
     for (int m : members_) {
       const step& member = s_.steps[std::size_t(m)];
-      for (int j = 0; j < member.statement_count && !r; ++j)
-        if (const statement& t = s_.statements[std::size_t(member.statements + j)]; reduces_rows(t)) r = touches(x, global(member, t.buffer), false);
+      for (int k = 0; k < member.buffer_count; ++k) r = r || (sums_[std::size_t(member.buffers + k)] && touches(x, global(member, k), false));
     }
     return r;
   }

@@ -165,23 +165,18 @@ template <class Make, class Donated> struct executable {
     cpu::run<typename lowered::template kernel_of<Step>>(buffers, extents);
   }
 
-  /// The points of a kernel whose outermost index is in [first, last), in this thread.
-  template <int Step> static void run_rows(const state& s, extent first, extent last, char* sums = nullptr, extent copies = 0, extent copy = 0) {
+  template <int Step> static auto tasks_of(const state& s) {
     constexpr step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
     extent extents[x.slot_count > 0 ? x.slot_count : 1];
     local_arguments<Step>(s, buffers, extents);
-    cpu::run_rows<typename lowered::template kernel_of<Step>>(buffers, extents, first, last, sums, copies, copy);
+    return cpu::tasks_of<typename lowered::template kernel_of<Step>>(buffers, extents);
   }
-  /// visit(the kernel as a type, its buffers, its extents), for a kernel that sums over rows.
+  /// The points of a kernel whose outermost index is in [first, last), in this thread.
+  template <int Step> static void run_rows(const state& s, extent first, extent last) { tasks_of<Step>(s).run_rows(first, last); }
+  /// visit(its tasks, its number) for a kernel that sums over rows.
   template <int Step, class Visit> static int visit_sums(const state& s, const Visit& visit) {
-    if constexpr (sums_rows(Step)) {
-      constexpr step x = plan.steps[Step];
-      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-      extent extents[x.slot_count > 0 ? x.slot_count : 1];
-      local_arguments<Step>(s, buffers, extents);
-      visit(type_is<typename lowered::template kernel_of<Step>>{}, buffers, extents, Step);
-    }
+    if constexpr (sums_rows(Step)) visit(tasks_of<Step>(s), Step);
     return 0;
   }
   static constexpr bool sums_rows(int at) {
@@ -307,8 +302,11 @@ template <class Make, class Donated> struct executable {
   }
   template <int Step> static int run_rows_of(const state& s, extent first, extent last, [[maybe_unused]] const row_sums& sums, [[maybe_unused]] extent copy) {
     if constexpr (plan.steps[Step].node >= 0) run_gemm<Step>(s, first, last);
-    else if constexpr (sums_rows(Step)) run_rows<Step>(s, first, last, sums.memory + sums.offsets[Step], sums.copies, copy);
-    else run_rows<Step>(s, first, last);
+    else if constexpr (sums_rows(Step)) {
+      auto tasks = tasks_of<Step>(s);
+      tasks.plan_copies(sums.copies);
+      tasks.run_rows(first, last, sums.memory + sums.offsets[Step], copy);
+    } else run_rows<Step>(s, first, last);
     return 0;
   }
   /// visit_sums of the steps of a group.
@@ -347,31 +345,31 @@ template <class Make, class Donated> struct executable {
     const extent rows = s.value(group.rows), blocks = cpu::divide_up(rows, group.block);
     row_sums sums;
     std::size_t one_copy = 0;
-    visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int) {
-      one_copy += cpu::bytes_of_copies<Kernel>(buffers, extents, 1);
-    }, members);
+    visit_group_sums<Group>(s, [&](auto tasks, int) { one_copy += tasks.plan_copies(1); }, members);
     const extent most_copies = one_copy > 0 ? bytes_of_sums / extent(one_copy) : 0;
     const extent most_tasks = !has_sums ? 256 : most_copies > 64 ? 64 : most_copies < 8 ? 8 : most_copies;
     const extent together = rows * group.row_bytes <= small ? blocks : cpu::divide_up(blocks, most_tasks);
     sums.copies = together > 0 ? cpu::divide_up(blocks, together) : has_sums;  // sums of nothing are set, too
     std::size_t bytes = 0;
-    visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
+    visit_group_sums<Group>(s, [&](auto tasks, int at) {
       sums.offsets[at] = bytes;
-      bytes += cpu::bytes_of_copies<Kernel>(buffers, extents, sums.copies);
+      bytes += tasks.plan_copies(sums.copies);
     }, members);
     const cpu::scratch memory_of_sums(bytes);
     sums.memory = memory_of_sums.data();
     cpu::parallel_for(sums.copies, [&](extent t) {
       const cpu::scratch memory(std::size_t(group.memory));
       state own = s;
-      visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
-        cpu::start_copy<Kernel>(buffers, extents, sums.memory + sums.offsets[at], sums.copies, t);
+      visit_group_sums<Group>(s, [&](auto tasks, int at) {
+        tasks.plan_copies(sums.copies);
+        tasks.start_copy(sums.memory + sums.offsets[at], t);
       }, members);
       for (extent i = t * together; i < cpu::smaller((t + 1) * together, blocks); ++i)
         run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block, cpu::smaller((i + 1) * group.block, rows), sums, t, members);
     });
-    visit_group_sums<Group>(s, [&]<class Kernel>(type_is<Kernel>, void* const* buffers, const extent* extents, int at) {
-      cpu::finish_copies<Kernel>(buffers, extents, sums.memory + sums.offsets[at], sums.copies);
+    visit_group_sums<Group>(s, [&](auto tasks, int at) {
+      tasks.plan_copies(sums.copies);
+      tasks.finish_copies(sums.memory + sums.offsets[at]);
     }, members);
   }
 

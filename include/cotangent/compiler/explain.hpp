@@ -77,10 +77,10 @@ inline bool by_elements(const graph& simplified) {
   static_cast<void>(elements.run());
   return elements.fits();
 }
-/// What else the compiler could have made of a simplified graph whose program is `chosen`.
-inline sequence<alternative> alternatives_of(const graph& simplified, const graph& chosen) {
+/// What else the compiler could have made of a simplified graph whose program is `chosen`, and `is_by_elements` or not.
+inline sequence<alternative> alternatives_of(const graph& simplified, const graph& chosen, bool is_by_elements) {
   sequence<alternative> others;
-  if (by_elements(simplified) || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified)});
+  if (is_by_elements || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified)});
   else if (has_elements(simplified, {})) {
     per_instance_program elements(simplified);
     graph g = elements.run();
@@ -104,8 +104,9 @@ template <class F> template <class... A> std::string jitted<F>::explain(const A&
   const cotangent::graph simplified = thaw(simplified_function<F, traced_tree<A>...>);
   const alternative chosen{"", thaw(canonical_graph<make>)};
   const explained own(chosen, inputs);
-  std::string text = std::string("chosen: ") + (by_elements(simplified) ? "elements, an instance per lane; " : "") + own.summary() + '\n' + own.lines();
-  for (const alternative& a : alternatives_of(simplified, chosen.g)) {
+  const bool is_by_elements = by_elements(simplified);
+  std::string text = std::string("chosen: ") + (is_by_elements ? "elements, an instance per lane; " : "") + own.summary() + '\n' + own.lines();
+  for (const alternative& a : alternatives_of(simplified, chosen.g, is_by_elements)) {
     const explained other(a, inputs);
     const bool same = other.steps().steps.size() == own.steps().steps.size() && other.nanoseconds() == own.nanoseconds() && other.steps().blocks.size() == own.steps().blocks.size();
     if (!same) text += "instead, " + a.name + ": " + other.summary() + '\n';

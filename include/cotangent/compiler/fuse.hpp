@@ -79,8 +79,7 @@ class scheduler {
   struct leaf {
     int node = -1;
     buffer_access access;
-    bool direct = true;  // not through a view
-    int window = -1;     // the window that it is read through
+    int window = -1;  // the window that it is read through
   };
 
   const graph& g_;
@@ -104,7 +103,7 @@ class scheduler {
   constexpr const node& at(int n) const { return g_.nodes.items[n]; }
   constexpr role kind(int n) const { return kinds_.items[n]; }
   constexpr bool is(int n, std::uint64_t id) const { return g_.nodes.items[n].op_id == id; }
-  constexpr bool is_windowed(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<assemble_p>.id); }
+  constexpr bool is_of_parts(int n) const { return is(n, primitive_of<pad_p>.id) || is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<assemble_p>.id); }
   constexpr bool is_window(int n) const { return is(n, primitive_of<window_p>.id); }
   constexpr bool is_reshape(int n) const { return is(n, primitive_of<reshape_p>.id); }
   constexpr bool is_inline_source(int n) const { return is(n, primitive_of<constant_p>.id) || is(n, primitive_of<iota_p>.id); }
@@ -137,11 +136,10 @@ class scheduler {
   /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
   constexpr leaf resolve(int n) {
     sequence<int> views;
-    leaf l{n, {}, true, is_window(n) && !copied_[std::size_t(n)] ? n : -1};
+    leaf l{n, {}, is_window(n) && !copied_[std::size_t(n)] ? n : -1};
     while (kind(l.node) == role::view && !copied_[std::size_t(l.node)]) {
       views.push_back(l.node);
       l.node = g_.operand(l.node, 0);
-      l.direct = false;
     }
     l.access.strides = contiguous(at(l.node).dims);
     if (is(l.node, primitive_of<iota_p>.id)) {
@@ -163,7 +161,7 @@ class scheduler {
       if (at(n).is_input()) continue;
       const role k = kind(n);
       if (k == role::view) require_windows(n);
-      const bool whole = (k == role::opaque && !is_windowed(n)) || k == role::call || is_reshape(n);
+      const bool whole = (k == role::opaque && !is_of_parts(n)) || k == role::call || is_reshape(n);
       if (!whole && k != role::gather) continue;
       for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
     }
@@ -209,7 +207,7 @@ class scheduler {
     const group& there = groups_.items[made];
     if (n != from || there.space_number != space) return made + 1;
     const role k = kinds_.items[from];
-    return k == role::pointwise || k == role::gather || (copied_.items[from] && !is_windowed(from)) ? made : made + 1;
+    return k == role::pointwise || k == role::gather || (copied_.items[from] && !is_of_parts(from)) ? made : made + 1;
   }
   constexpr int first_use(int n, int space) const { return first_use(n, origin_.items[n], space); }
 
@@ -421,7 +419,7 @@ class scheduler {
       if (made < 0 || made == candidate) return;
       uses = uses || made == gemm;
       if (position_[std::size_t(made)] > last) last = position_[std::size_t(made)];
-      if (is_windowed(from))  // every part of it must have been stored
+      if (is_of_parts(from))  // every part of it must have been stored
         for (const write& w : writes_)
           if (w.target == from && position_[std::size_t(w.group)] > last) last = position_[std::size_t(w.group)];
     };

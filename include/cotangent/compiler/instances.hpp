@@ -53,7 +53,7 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
 }
 
 /// Whether a graph can be rewritten element by element: every array has few elements beside two axes of instances at most, inputs
-/// beside one, or is read and written whole by gathers and scatters.
+/// one element beside two or few beside one, or is read and written whole by gathers and scatters.
 constexpr bool has_elements(const graph& g, const element_limits& limits) {
   constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
   constexpr extent longest_row = 16;         // of a reduction of instances; longer ones are better spread over lanes

@@ -63,7 +63,7 @@ constexpr bool keeps_zero(const value& x) {
 constexpr value wrapped_iota(value x, const window_form& w) {
   const int axis = int(x.b->g.attribute(x.id, x.rank()));
   const value i = iota(*x.b, x.type(), w.dims, axis);
-  const extent n = x.dims()[axis], offset = (w.offsets[axis] % n + n) % n;
+  const extent n = x.dims()[axis], offset = wrapped_index(w.offsets[axis], n);
   if (offset == 0) return i;
   const value distance = full_like(i, double(offset)), back = full_like(i, double(offset - n));
   return select(lt(i, full_like(i, double(n - offset))), i + distance, i + back);
@@ -111,7 +111,7 @@ constexpr value rolled(const call& c) {
   const int axis = int(roll_p::axis(c));
   const extent by = extent(constant_value(c[1])) * (roll_p::back(c) ? 1 : -1), n = c.dims[axis];
   window_form w{c.dims, filled(c.dims.rank, 0), filled(c.dims.rank, 1)};
-  w.offsets[axis] = is_symbol(n) ? by : n == 0 ? 0 : (by % n + n) % n;
+  w.offsets[axis] = is_symbol(n) ? by : n == 0 ? 0 : wrapped_index(by, n);
   if (axis + 1 < c.dims.rank || !has_short_rows(c.dims) || w.offsets[axis] == 0) return windowed(c[0], w);
   const shape ones = filled(c.dims.rank, 1);
   shape head = c.dims, tail = c.dims;

@@ -17,6 +17,8 @@ inline constexpr extent dyn = -1;
 /// Inside a graph a run-time extent is a symbol: symbol k is symbol_base + k (graph/symbols.hpp).
 inline constexpr extent symbol_base = extent(1) << 60;
 constexpr bool is_symbol(extent e) { return e >= symbol_base; }
+/// The index in [0, n) that index i stands for on an axis of extent n that wraps around.
+constexpr extent wrapped_index(extent i, extent n) { return (i % n + n) % n; }
 
 /// The largest rank of an array, batch axes of nested `vmap`s included.
 inline constexpr int max_rank = 8;

@@ -377,7 +377,7 @@ constexpr void roll_p::elements(element_call& e) {
   each_element(e.c.dims, e.form.axes, [&](const shape& at) {
     extent from = 0;
     for (int i = 0; i < at.rank; ++i)
-      if (at[i] >= 0) from += (i == moved ? ((at[i] + by) % n + n) % n : at[i]) * e.operands[0].form.strides[i];
+      if (at[i] >= 0) from += (i == moved ? wrapped_index(at[i] + by, n) : at[i]) * e.operands[0].form.strides[i];
     e.parts.push_back(e.operands[0].parts[from]);
   });
 }

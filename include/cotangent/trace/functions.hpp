@@ -718,7 +718,7 @@ struct roll_function {
     const extent n = x.dims()[k];
     if (n == 0) return x;
     if (!is_constant(shift) || is_symbol(n)) return roll(x, index_dtype(shift), k, false);
-    const extent by = ((extent(shift.get().bits) % n) + n) % n;
+    const extent by = wrapped_index(extent(shift.get().bits), n);
     return by == 0 ? x : roll(x, constant_from_bits(*x.b, dtype::int64, {}, std::uint64_t(by)), k, false);
   }
 };

@@ -384,27 +384,13 @@ template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, con
   }
 }
 
-/// Runs the points whose outermost index is in [first, last), in this thread. Results of reductions over the outermost
-/// dimension go into a copy of them, which lies in `memory`.
-template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last, char* memory = nullptr, extent copies = 0, extent copy = 0) {
-  tasks<layout_of<Kernel>, reductions_of<Kernel>> t(buffers, extents, run_part<Kernel>);
-  if (copies > 0) t.plan_copies(copies);
-  t.run_rows(first, last, memory, copy);
+/// A kernel's tasks, to be run some rows at a time.
+template <class Kernel> auto tasks_of(void* const* buffers, const extent* extents) {
+  return tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>);
 }
-/// The bytes of `copies` copies; and what sets one to the identities, and what combines them all into the caller's buffers.
-template <class Kernel> std::size_t bytes_of_copies(void* const* buffers, const extent* extents, extent copies) {
-  return tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).plan_copies(copies);
-}
-template <class Kernel> void start_copy(void* const* buffers, const extent* extents, char* memory, extent copies, extent copy) {
-  tasks<layout_of<Kernel>, reductions_of<Kernel>> t(buffers, extents, run_part<Kernel>);
-  t.plan_copies(copies);
-  t.start_copy(memory, copy);
-}
-template <class Kernel> void finish_copies(void* const* buffers, const extent* extents, char* memory, extent copies) {
-  tasks<layout_of<Kernel>, reductions_of<Kernel>> t(buffers, extents, run_part<Kernel>);
-  t.plan_copies(copies);
-  t.finish_copies(memory);
-}
+/// Runs the points whose outermost index is in [first, last), in this thread. The kernel may not reduce over its outermost
+/// dimension.
+template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last) { tasks_of<Kernel>(buffers, extents).run_rows(first, last); }
 
 }  // namespace COTANGENT_ISA
 }  // namespace cotangent::cpu

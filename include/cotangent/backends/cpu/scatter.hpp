@@ -5,7 +5,6 @@
 /// ranges of places first, in order, and tasks own ranges: each place sees its updates in their order, whatever the
 /// number of threads.
 
-#include <bit>
 #include <cstring>
 
 #include <cotangent/backends/cpu/opaque.hpp>
