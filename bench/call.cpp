@@ -69,7 +69,7 @@ void add_region() {
   static std::atomic<int> done;
   const auto task = [](ct::extent) { done.fetch_add(1, std::memory_order_relaxed); };
   bench::compare("call", "a region of two tasks", 2, "oneTBB", [=] {
-    return bench::sides{[=] { ct::cpu::parallel_for(ct::extent(2), task); }, [=] { tbb::parallel_for(ct::extent(0), ct::extent(2), task); }};
+    return bench::sides{[=] { ct::host::parallel_for(ct::extent(2), task); }, [=] { tbb::parallel_for(ct::extent(0), ct::extent(2), task); }};
   });
 }
 template <int N> void add_small_work() {

@@ -280,9 +280,33 @@ template <class F, class... A> auto interpret(const F& f, const A&... arguments)
   return tree_of<result>(reference::evaluate(graph_of(f, arguments...), tensors_of(arguments...)));
 }
 
+/// The devices that compiled programs are tested on: the CPU, or those of another backend where a test is compiled for one.
+#if defined(__CUDACC__)
+using tested_backend = ct::gpu::backend;
+#elif defined(COTANGENT_THRUST)
+using tested_backend = ct::thrust_systems::backend;
+#else
+using tested_backend = ct::host::backend;
+#endif
+/// What the compiled program of f returns on a device. The arguments go there and the results come back.
+template <class F, class... A> auto run_on(const ct::device& d, const F&, const A&... arguments) {
+  const auto put = [&](const auto& a) {
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(a)>>) return a;
+    else return ct::device_put(a, d);
+  };
+  const auto call = [&](const auto&... a) { return ct::device_get(ct::compiled_call<tested_backend, F, decltype(a)...>::call(d, a...)); };
+  return call(put(arguments)...);
+}
+
 /// jit(f)(arguments) against the interpreter.
 template <class F, class... A> void check_jit(const F& f, double tolerance, const A&... arguments) {
-  CHECK(difference(tensors_of(ct::jit(f)(arguments...)), reference::evaluate(graph_of(f, arguments...), tensors_of(arguments...)), tolerance) == "");
+  const tensors want = reference::evaluate(graph_of(f, arguments...), tensors_of(arguments...));
+  if constexpr (std::is_same_v<tested_backend, ct::host::backend> || !ct::stateless<F>) CHECK(difference(tensors_of(ct::jit(f)(arguments...)), want, tolerance) == "");
+  else
+    for (const ct::device& d : ct::devices<tested_backend::platform>()) {
+      INFO("on " << d.name());
+      CHECK(difference(tensors_of(run_on(d, f, arguments...)), want, tolerance) == "");
+    }
 }
 
 /// f, its jvp, its vjp and the jvp of its vjp: of tuples of floating arguments x, their tangents t, the cotangent c of

@@ -27,7 +27,7 @@ template <class T> storage<T> numbers(extent n, unsigned seed) {
 template <class T> const T* pointer(const storage<T>& v) { return reinterpret_cast<const T*>(v.data()); }
 
 template <class T>
-storage<T> naive(extent batch, extent m, extent n, extent k, ct::cpu::matrix_operand<T> a, ct::cpu::matrix_operand<T> b) {
+storage<T> naive(extent batch, extent m, extent n, extent k, ct::host::matrix_operand<T> a, ct::host::matrix_operand<T> b) {
   storage<T> c(static_cast<std::size_t>(batch * m * n));
   for (extent q = 0; q < batch; ++q)
     for (extent i = 0; i < m; ++i)
@@ -47,19 +47,19 @@ template <class T> bool agrees(extent batch, extent m, extent n, extent k) {
   const auto x = numbers<T>(batch * m * k, 1), y = numbers<T>(batch * k * n, 2);
   bool same = true;
   for (int layout = 0; layout < 4; ++layout) {
-    ct::cpu::matrix_operand<T> a{pointer<T>(x), layout & 1 ? 1 : k, layout & 1 ? m : 1, m * k};
-    ct::cpu::matrix_operand<T> b{pointer<T>(y), layout & 2 ? 1 : n, layout & 2 ? k : 1, k * n};
+    ct::host::matrix_operand<T> a{pointer<T>(x), layout & 1 ? 1 : k, layout & 1 ? m : 1, m * k};
+    ct::host::matrix_operand<T> b{pointer<T>(y), layout & 2 ? 1 : n, layout & 2 ? k : 1, k * n};
     const auto expected = naive(batch, m, n, k, a, b);
     for (int threads : {1, 3}) {
       ct::set_num_threads(threads);
       storage<T> c(expected.size(), 77);
-      ct::cpu::gemm(batch, m, n, k, a, b, reinterpret_cast<T*>(c.data()));
+      ct::host::gemm(batch, m, n, k, a, b, reinterpret_cast<T*>(c.data()));
       same = same && c == expected;
       std::vector<int> seen(static_cast<std::size_t>(batch * m));
       storage<T> d(expected.size(), 77);
       std::mutex lock;
       bool complete = true;
-      ct::cpu::gemm(batch, m, n, k, a, b, reinterpret_cast<T*>(d.data()), [&](extent q, extent row0, extent row1) {
+      ct::host::gemm(batch, m, n, k, a, b, reinterpret_cast<T*>(d.data()), [&](extent q, extent row0, extent row1) {
         const std::lock_guard<std::mutex> guard(lock);
         for (extent i = row0; i < row1; ++i) {
           ++seen[static_cast<std::size_t>(q * m + i)];
@@ -106,7 +106,7 @@ TEST_CASE("gemm leaves the same bits for every number of threads") {
   for (int threads : {1, 2, 3, 4}) {
     ct::set_num_threads(threads);
     std::vector<float> c(m * n);
-    ct::cpu::gemm<float>(1, m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data());
+    ct::host::gemm<float>(1, m, n, k, {a.data(), k, 1}, {b.data(), n, 1}, c.data());
     if (threads == 1) first = c;
     CHECK(c == first);
   }
@@ -115,9 +115,9 @@ TEST_CASE("gemm leaves the same bits for every number of threads") {
 TEST_CASE("small products of sizes known at compile time") {
   const auto a = numbers<float>(15, 1), b = numbers<float>(35, 2);
   std::vector<float> c(21);
-  ct::cpu::small_gemm<float, 3, 7, 5, 5, 1, 7, 1>(a.data(), b.data(), c.data());
+  ct::host::small_gemm<float, 3, 7, 5, 5, 1, 7, 1>(a.data(), b.data(), c.data());
   CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 5, 1}, {b.data(), 7, 1}));
-  ct::cpu::small_gemm<float, 3, 7, 5, 1, 3, 1, 5>(a.data(), b.data(), c.data());
+  ct::host::small_gemm<float, 3, 7, 5, 1, 3, 1, 5>(a.data(), b.data(), c.data());
   CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 1, 3}, {b.data(), 1, 5}));
 }
 

@@ -157,7 +157,7 @@ template <class K> bool agrees(const memory& m, const std::vector<extent>& slots
   for (int threads : {1, 3}) {
     memory got = m;
     ct::set_num_threads(threads);
-    ct::cpu::run<typename K::type>(got.data(), slots.data());
+    ct::host::run<typename K::type>(got.data(), slots.data());
     for (std::size_t i = 0; i < got.bytes.size(); ++i)
       if (got.bytes[i] != expected.bytes[i]) {
         UNSCOPED_INFO("buffer " << i << ", " << threads << " threads");
@@ -171,11 +171,11 @@ template <class K> bool agrees(const memory& m, const std::vector<extent>& slots
 template <class K> bool reproducible(const memory& m, const std::vector<extent>& slots = {}) {
   memory first = m;
   ct::set_num_threads(1);
-  ct::cpu::run<typename K::type>(first.data(), slots.data());
+  ct::host::run<typename K::type>(first.data(), slots.data());
   for (int threads : {2, 3, 4}) {
     memory got = m;
     ct::set_num_threads(threads);
-    ct::cpu::run<typename K::type>(got.data(), slots.data());
+    ct::host::run<typename K::type>(got.data(), slots.data());
     if (got.bytes != first.bytes) return false;
   }
   return true;
@@ -298,7 +298,7 @@ TEST_CASE("an output may be the memory of an input") {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i % 11), expected[i] = x[i] * x[i] + x[i];
   void* buffers[] = {x.data(), x.data(), x.data()};
   const extent n[] = {extent(x.size())};
-  ct::cpu::run<line<float, slot(0)>::type>(buffers, n);
+  ct::host::run<line<float, slot(0)>::type>(buffers, n);
   CHECK(x == expected);
 }
 
@@ -351,7 +351,7 @@ TEST_CASE("a sum of many floats keeps its accuracy") {
   const extent n = extent(1) << 22;
   std::vector<float> x(std::size_t(n), 0.1f), y(1);
   void* buffers[] = {x.data(), y.data()};
-  ct::cpu::run<total::type>(buffers, &n);
+  ct::host::run<total::type>(buffers, &n);
   const double exact = double(0.1f) * double(n);
   CHECK(std::abs(y[0] / exact - 1) < 1e-6);
 }
@@ -363,11 +363,11 @@ TEST_CASE("run_rows runs a range of the outermost dimension") {
   const extent n[] = {50};
   const memory m = memory().add<float>(50 * 24).add<float>(24).add<float>(50 * 24).add<float>(50);
   memory whole = m, parts = m, untouched = m;
-  ct::cpu::run<rows::type>(whole.data(), n);
-  for (auto [a, b] : {std::pair<extent, extent>{0, 7}, {7, 7}, {7, 49}, {49, 50}}) ct::cpu::run_rows<rows::type>(parts.data(), n, a, b);
+  ct::host::run<rows::type>(whole.data(), n);
+  for (auto [a, b] : {std::pair<extent, extent>{0, 7}, {7, 7}, {7, 49}, {49, 50}}) ct::host::run_rows<rows::type>(parts.data(), n, a, b);
   CHECK(whole.bytes == parts.bytes);
   whole = m;
-  ct::cpu::run_rows<flat::type>(whole.data(), n, 3, 20);
+  ct::host::run_rows<flat::type>(whole.data(), n, 3, 20);
   const float* to = static_cast<const float*>(whole.data()[2]);
   const float* from = static_cast<const float*>(whole.data()[0]);
   const float* before = static_cast<const float*>(untouched.data()[2]);

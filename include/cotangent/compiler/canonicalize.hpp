@@ -9,12 +9,12 @@ namespace cotangent {
 /// The larger of c and x for a c that is not NaN: one instruction, and NaN where x is.
 struct max_with_number_p : pointwise {
   static constexpr std::string_view name = "max_with_number";
-  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return greater(c, x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V c, V x) { return greater(c, x); }
 };
 /// The smaller of c and x for a c that is not NaN.
 struct min_with_number_p : pointwise {
   static constexpr std::string_view name = "min_with_number";
-  template <class V> static COTANGENT_INLINE V lane(V c, V x) { return lesser(c, x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V c, V x) { return lesser(c, x); }
 };
 
 /// Batched matrix product: the result is [batch, rows, columns]. Attributes: for lhs the axes of (batch, row,

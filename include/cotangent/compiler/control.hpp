@@ -1,8 +1,6 @@
 #pragma once
 /// How loops and branches run: their bodies are executables of their own, which run on the caller's memory.
 
-#include <cstring>
-
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/control/scan_primitive.hpp>
 #include <cotangent/control/switch_primitive.hpp>
@@ -36,18 +34,50 @@ template <class Executable, int N> struct call_facts {
   }
 };
 
-/// The bytes of the arena of a body, if they are known, and memory for one that is not.
+/// The bytes of the arena of a body, if they are known.
 template <class Body> constexpr extent static_arena() { return Body::plan.dynamic_arena ? 0 : Body::plan.arena_bytes; }
-/// Sets the pointers of a body's intermediate values: in `scratch`, or if only the run knows their size, in memory of the
-/// thread that is kept between calls.
-template <class Body> COTANGENT_INLINE void place_body(typename Body::state& s, std::byte* scratch_memory) {
-  if constexpr (Body::plan.dynamic_arena) {
-    static thread_local scratch memory;
-    Body::place(s, memory.get(Body::arena_bytes(s)));
-  } else {
-    Body::place(s, scratch_memory);
+
+/// Memory whose size only the run knows, or nothing.
+template <class Backend, bool Exists> class run_time_memory {
+ public:
+  run_time_memory(typename Backend::queue queue, extent bytes) : memory_(queue, bytes) {}
+  std::byte* data() const { return memory_.data(); }
+
+ private:
+  typename Backend::memory memory_;
+};
+template <class Backend> class run_time_memory<Backend, false> {
+ public:
+  COTANGENT_HOST_INLINE run_time_memory(typename Backend::queue, extent) {}
+  std::byte* data() const { return nullptr; }
+};
+
+/// A body's state, and memory for its intermediate values if their sizes are known only now: those go to `memory_of_caller`
+/// otherwise.
+template <class Body> class placed_body {
+ public:
+  typename Body::state state;
+
+  /// shape_of(k): of the body's input k.
+  template <class ShapeOf> COTANGENT_HOST_INLINE placed_body(typename Body::backend::queue queue, std::byte* memory_of_caller, const ShapeOf& shape_of)
+      : state(start(queue, shape_of)), own_(queue, Body::plan.dynamic_arena ? Body::arena_bytes(state) : 0) {
+    Body::place(state, Body::plan.dynamic_arena ? own_.data() : memory_of_caller);
   }
-}
+
+ private:
+  template <class ShapeOf> static COTANGENT_HOST_INLINE typename Body::state start(typename Body::backend::queue queue, const ShapeOf& shape_of) {
+    typename Body::state s;
+    s.queue = queue;
+    if constexpr (Body::has_symbols) {
+      shape shapes[Body::input_count > 0 ? Body::input_count : 1];
+      for (int k = 0; k < Body::input_count; ++k) shapes[k] = shape_of(k);
+      Body::evaluate_symbols(s, shapes);
+    }
+    return s;
+  }
+
+  run_time_memory<typename Body::backend, Body::plan.dynamic_arena> own_;
+};
 
 constexpr extent aligned_bytes(extent bytes) { return (bytes + arena_alignment - 1) / arena_alignment * arena_alignment; }
 
@@ -71,7 +101,7 @@ template <class Facts, class Body, int Carries, int First> struct carried {
     for (int k = 0; k < Carries && k < 64; ++k) mask |= in_place(k) ? 1ul << k : 0ul;
     return mask;
   }();
-  /// The bytes of the second places; with run-time extents they are in memory of the thread.
+  /// Whether the bytes of the second places are known: then they lie in the caller's memory.
   static constexpr bool is_static = [] {
     for (int k = 0; k < Carries; ++k)
       if (has_symbol(Facts::operand(k).dims)) return false;
@@ -84,39 +114,37 @@ template <class Facts, class Body, int Carries, int First> struct carried {
     return total;
   }();
 
+  /// The bytes of second places whose sizes are known only now.
+  template <class Access> static extent run_time_bytes(const Access& at) {
+    extent total = 0;
+    for (int k = 0; k < Carries && !is_static; ++k)
+      if (!in_place(k)) total += aligned_bytes(at.bytes(Facts::operand(k).type, Facts::operand(k).dims));
+    return total;
+  }
+
   std::byte* now[Carries + 1];  // before the next step
   std::byte *last[Carries + 1], *other[Carries + 1];
   extent bytes[Carries + 1];
 
-  template <class Access> COTANGENT_INLINE carried(const Access& at, std::byte*& memory) {
+  /// The second places begin at `beside`, which moves to their end.
+  template <class Access> COTANGENT_HOST_INLINE carried(const Access& at, std::byte*& beside) {
     for (int k = 0; k < Carries; ++k) {
       bytes[k] = at.bytes(Facts::operand(k).type, Facts::operand(k).dims);
       now[k] = at.buffer(k), last[k] = other[k] = at.buffer(Facts::operands + k);
-    }
-    if constexpr (is_static) {
-      for (int k = 0; k < Carries; ++k)
-        if (!in_place(k)) other[k] = memory, memory += aligned_bytes(bytes[k]);
-    } else {
-      static thread_local scratch beside;
-      extent total = 0;
-      for (int k = 0; k < Carries; ++k)
-        if (!in_place(k)) total += aligned_bytes(bytes[k]);
-      std::byte* place = beside.get(total);
-      for (int k = 0; k < Carries; ++k)
-        if (!in_place(k)) other[k] = place, place += aligned_bytes(bytes[k]);
+      if (!in_place(k)) other[k] = beside, beside += aligned_bytes(bytes[k]);
     }
   }
   /// Points the body at the carries of one step, which goes to `last` or to the other place.
-  COTANGENT_INLINE void step(typename Body::state& b, bool to_last) {
+  COTANGENT_HOST_INLINE void step(typename Body::state& b, bool to_last) {
     for (int k = 0; k < Carries; ++k) {
       Body::input(b, First + k) = now[k];
       Body::output(b, k) = now[k] = to_last ? last[k] : other[k];
     }
   }
   /// Copies the carries that are elsewhere to the result.
-  void finish() {
+  void finish(typename Body::backend::queue queue) {
     for (int k = 0; k < Carries; ++k)
-      if (now[k] != last[k] && bytes[k] > 0) std::memcpy(last[k], now[k], std::size_t(bytes[k]));
+      if (now[k] != last[k] && bytes[k] > 0) Body::backend::copy(queue, last[k], now[k], bytes[k]);
   }
 };
 
@@ -154,7 +182,7 @@ template <> struct control<scan_p> {
     static constexpr int carries = int(base::attribute(base::own + 1)), xs = int(base::attribute(base::own + 2));
     static constexpr int constants = base::operands - carries - xs, ys = base::results - carries;
     static constexpr bool reverse = base::attribute(base::own + 3) != 0, indexed = base::attribute(base::own + 4) != 0;
-    using body = executable<typename base::template body_maker<0>, donated_carries<carries, int(indexed)>>;
+    using body = executable<typename base::template body_maker<0>, donated_carries<carries, int(indexed)>, typename Executable::backend>;
     using carry = carried<facts, body, carries, int(indexed)>;
     static constexpr bool by_rows = runs_by_rows<body, carries, int(indexed)>();
     /// The bytes that a row of the carries takes, before a step and after it.
@@ -184,22 +212,22 @@ template <> struct control<scan_p> {
     const step_access<Executable, Step> at{s};
     using f = facts<Executable, step_access<Executable, Step>::x.node>;
     using body = typename f::body;
+    using backend = typename Executable::backend;
     const extent length = s.value(f::attribute(f::own));
     std::byte* memory = at.buffer(f::operands + f::results);
-    typename f::carry carry(at, memory);
-    if (length == 0) return carry.finish();
+    const run_time_memory<backend, !f::carry::is_static> beside(s.queue, f::carry::run_time_bytes(at));
+    std::byte* places = beside.data();
+    typename f::carry carry(at, f::carry::is_static ? memory : places);
+    if (length == 0) return carry.finish(s.queue);
 
-    typename body::state b;
     constexpr int first_carry = int(f::indexed), first_constant = first_carry + f::carries + f::xs;
-    if constexpr (body::has_symbols) {
-      shape shapes[body::input_count > 0 ? body::input_count : 1];
-      for (int k = 0; k < f::operands; ++k) {
-        const shape dims = s.value(f::operand(k).dims);
-        shapes[first_carry + k] = k >= f::carries && k < f::carries + f::xs ? erase(dims, 0) : dims;
-      }
-      body::evaluate_symbols(b, shapes);
-    }
-    place_body<body>(b, memory);
+    placed_body<body> placed(s.queue, memory, [&](int input) {
+      const int k = input - first_carry;
+      if (k < 0) return shape{};
+      const shape dims = s.value(f::operand(k).dims);
+      return k >= f::carries && k < f::carries + f::xs ? erase(dims, 0) : dims;
+    });
+    typename body::state& b = placed.state;
     for (int k = 0; k < f::constants; ++k) body::input(b, first_constant + k) = at.buffer(f::carries + f::xs + k);
 
     const std::byte* x_at[f::xs + 1];
@@ -218,36 +246,18 @@ template <> struct control<scan_p> {
       y_at[k] = at.buffer(f::operands + f::carries + k) + start * y_step[k];
       if (f::reverse) y_step[k] = -y_step[k];
     }
-    if constexpr (f::by_rows) {
-      constexpr step kernel = body::plan.steps[0];
-      const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0]));
-      const extent block = rows_of_task(f::row_bytes, rows);
-      if (rows > block && rows * length * kernel.statement_count > least_parallel_work) {
-        cpu::parallel_for(cpu::divide_up(rows, block), [&](extent t) {
-          turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, [&](const typename body::state& state) {
-            body::template run_rows<0>(state, t * block, cpu::smaller((t + 1) * block, rows));
-          });
-        });
-        return;
-      }
-    }
-    turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, whole_body<body>());
+    const auto all_turns = [&](const auto& run_body) { turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, run_body); };
+    if constexpr (f::by_rows) backend::template loop_by_rows<body, f::row_bytes>(b, length, all_turns);
+    else all_turns(whole_body<body>());
   }
 
  private:
-  static constexpr extent least_parallel_work = 1 << 20;  // statements
   template <class Body> struct whole_body {
-    COTANGENT_INLINE void operator()(const typename Body::state& s) const { Body::run(s); }
+    COTANGENT_HOST_INLINE void operator()(const typename Body::state& s) const { Body::run(s); }
   };
-  /// Rows whose carries stay in the cache of a core, several tasks for each thread.
-  static extent rows_of_task(extent row_bytes, extent rows) {
-    constexpr extent cache = 1 << 14, unit = 64;
-    const extent fit = cache / row_bytes, share = rows / (4 * num_threads());
-    return cpu::divide_up(fit < share ? fit : share, unit) * unit;
-  }
   /// All turns of the loop, on copies of where it starts.
   template <class F, class Run>
-  static COTANGENT_INLINE void turns(typename F::body::state b, typename F::carry carry, const std::byte* const (&x_start)[F::xs + 1], const extent (&x_step)[F::xs + 1],
+  static COTANGENT_HOST_INLINE void turns(typename F::body::state b, typename F::carry carry, const std::byte* const (&x_start)[F::xs + 1], const extent (&x_step)[F::xs + 1],
                                      std::byte* const (&y_start)[F::ys + 1], const extent (&y_step)[F::ys + 1], extent start, extent length, const Run& run_body) {
     using body = typename F::body;
     constexpr int first_x = int(F::indexed) + F::carries;
@@ -255,14 +265,13 @@ template <> struct control<scan_p> {
     std::byte* y_at[F::ys + 1];
     for (int k = 0; k < F::xs; ++k) x_at[k] = x_start[k];
     for (int k = 0; k < F::ys; ++k) y_at[k] = y_start[k];
-    std::int32_t index = std::int32_t(start);
-    if constexpr (F::indexed) body::input(b, 0) = &index;
-    for (extent i = 0; i < length; ++i) {
+    typename body::backend::counter counter(b.queue, F::indexed ? length : 0);
+    for (extent i = 0, index = start; i < length; ++i, index += F::reverse ? -1 : 1) {
+      if constexpr (F::indexed) body::input(b, 0) = counter.at(index);
       carry.step(b, ((length - 1 - i) & 1) == 0);
       for (int k = 0; k < F::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x_at[k]), x_at[k] += x_step[k];
       for (int k = 0; k < F::ys; ++k) body::output(b, F::carries + k) = y_at[k], y_at[k] += y_step[k];
       run_body(b);
-      index += F::reverse ? -1 : 1;
     }
   }
 };
@@ -272,8 +281,8 @@ template <> struct control<while_p> {
     using base = call_facts<Executable, N>;
     static constexpr int carries = int(base::attribute(base::own)), tested = int(base::attribute(base::own + 1));
     static constexpr int condition_constants = int(base::attribute(base::own + 2)), body_constants = base::operands - carries - condition_constants;
-    using condition = executable<typename base::template body_maker<0>, donated_carries<0, 0>>;
-    using body = executable<typename base::template body_maker<1>, donated_carries<carries, 0>>;
+    using condition = executable<typename base::template body_maker<0>, donated_carries<0, 0>, typename Executable::backend>;
+    using body = executable<typename base::template body_maker<1>, donated_carries<carries, 0>, typename Executable::backend>;
     using carry = carried<facts, body, carries, 0>;
   };
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
@@ -291,33 +300,24 @@ template <> struct control<while_p> {
     using f = facts<Executable, step_access<Executable, Step>::x.node>;
     using condition = typename f::condition;
     using body = typename f::body;
+    using backend = typename Executable::backend;
     std::byte* memory = at.buffer(f::operands + f::results);
-    typename f::carry carry(at, memory);
-    typename condition::state test;
-    typename body::state b;
+    const run_time_memory<backend, !f::carry::is_static> beside(s.queue, f::carry::run_time_bytes(at));
+    std::byte* places = beside.data();
+    typename f::carry carry(at, f::carry::is_static ? memory : places);
     const auto shape_of = [&](int k) { return s.value(f::operand(k).dims); };
-    if constexpr (condition::has_symbols) {
-      shape shapes[condition::input_count > 0 ? condition::input_count : 1];
-      for (int k = 0; k < condition::input_count; ++k) shapes[k] = shape_of(k < f::tested ? k : f::carries + k - f::tested);
-      condition::evaluate_symbols(test, shapes);
-    }
-    if constexpr (body::has_symbols) {
-      shape shapes[body::input_count > 0 ? body::input_count : 1];
-      for (int k = 0; k < body::input_count; ++k) shapes[k] = shape_of(k < f::carries ? k : f::condition_constants + k);
-      body::evaluate_symbols(b, shapes);
-    }
-    place_body<condition>(test, memory);
-    place_body<body>(b, memory + static_arena<condition>());
-    for (int k = 0; k < f::condition_constants; ++k) condition::input(test, f::tested + k) = at.buffer(f::carries + k);
-    for (int k = 0; k < f::body_constants; ++k) body::input(b, f::carries + k) = at.buffer(f::carries + f::condition_constants + k);
-    bool goes_on = false;
-    condition::output(test, 0) = &goes_on;
+    placed_body<condition> test(s.queue, memory, [&](int k) { return shape_of(k < f::tested ? k : f::carries + k - f::tested); });
+    placed_body<body> turn(s.queue, memory + static_arena<condition>(), [&](int k) { return shape_of(k < f::carries ? k : f::condition_constants + k); });
+    for (int k = 0; k < f::condition_constants; ++k) condition::input(test.state, f::tested + k) = at.buffer(f::carries + k);
+    for (int k = 0; k < f::body_constants; ++k) body::input(turn.state, f::carries + k) = at.buffer(f::carries + f::condition_constants + k);
+    typename backend::template result<bool> goes_on(s.queue);
+    condition::output(test.state, 0) = goes_on.address();
     for (bool to_last = true;; to_last = !to_last) {
-      for (int k = 0; k < f::tested; ++k) condition::input(test, k) = carry.now[k];
-      condition::run(test);
-      if (!goes_on) return carry.finish();
-      carry.step(b, to_last);
-      body::run(b);
+      for (int k = 0; k < f::tested; ++k) condition::input(test.state, k) = carry.now[k];
+      condition::run(test.state);
+      if (!goes_on.get()) return carry.finish(s.queue);
+      carry.step(turn.state, to_last);
+      body::run(turn.state);
     }
   }
 };
@@ -325,7 +325,7 @@ template <> struct control<while_p> {
 template <> struct control<switch_p> {
   template <class Executable, int N> struct facts : call_facts<Executable, N> {
     using base = call_facts<Executable, N>;
-    template <int K> using branch = executable<typename base::template body_maker<K>, donated_carries<0, 0>>;
+    template <int K> using branch = executable<typename base::template body_maker<K>, donated_carries<0, 0>, typename Executable::backend>;
   };
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
     using f = facts<Executable, N>;
@@ -348,13 +348,8 @@ template <> struct control<switch_p> {
     const step_access<Executable, Step> at{s};
     using f = facts<Executable, step_access<Executable, Step>::x.node>;
     using branch = typename f::template branch<K>;
-    typename branch::state b;
-    if constexpr (branch::has_symbols) {
-      shape shapes[branch::input_count > 0 ? branch::input_count : 1];
-      for (int k = 0; k < branch::input_count; ++k) shapes[k] = s.value(f::operand(1 + k).dims);
-      branch::evaluate_symbols(b, shapes);
-    }
-    place_body<branch>(b, at.buffer(f::operands + f::results));
+    placed_body<branch> placed(s.queue, at.buffer(f::operands + f::results), [&](int k) { return s.value(f::operand(1 + k).dims); });
+    typename branch::state& b = placed.state;
     for (int k = 0; k < branch::input_count; ++k) branch::input(b, k) = at.buffer(1 + k);
     for (int o = 0; o < branch::output_count; ++o) branch::output(b, o) = at.buffer(f::operands + o);
     branch::run(b);
@@ -362,7 +357,7 @@ template <> struct control<switch_p> {
 
   template <class Executable, int Step> static void run(const typename Executable::state& s) {
     const step_access<Executable, Step> at{s};
-    const std::int32_t index = *reinterpret_cast<const std::int32_t*>(at.buffer(0));
+    const std::int32_t index = Executable::backend::template read<std::int32_t>(s.queue, at.buffer(0));
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       const int done[] = {0, (index == std::int32_t(K) ? run_branch<Executable, Step, int(K)>(s) : void(), 0)...};
       (void)done;

@@ -191,12 +191,13 @@ class estimator {
 };
 
 /// The schedule of a graph. Where large arrays could be computed again instead of stored, it is the better of the two.
-constexpr schedule chosen_schedule(const graph& g, const sequence<call_memory>& calls, sequence<symbol>& symbols) {
-  scheduler s(g, calls);
+constexpr schedule chosen_schedule(const graph& g, const sequence<call_memory>& calls, sequence<symbol>& symbols, schedule_choices choices = {}) {
+  scheduler s(g, calls, choices);
   schedule r = s.run();
   symbols = s.symbols;
   if (!s.computed_large_again || !g.subgraphs.empty()) return r;
-  scheduler storing(g, calls, {true, true, false});
+  choices.computes_large_again = false;
+  scheduler storing(g, calls, choices);
   schedule other = storing.run();
   if (estimator(r, g).all().arithmetic <= estimator(other, g).all().arithmetic) return r;
   symbols = storing.symbols;

@@ -15,7 +15,7 @@ namespace cotangent {
 /// What a scheduler may do.
 struct schedule_choices {
   bool computes_again = true;  // cheap values, where they are needed, instead of reading them from memory
-  bool row_blocks = true;
+  bool row_blocks = true;    // several steps over some rows at a time; a kernel on the finished rows of a product
   bool computes_large_again = true;  // large arrays that are made of smaller ones as well
 };
 
@@ -667,7 +667,7 @@ class scheduler {
     } else {
       for (extent e : x.space) step_.space.push_back(local_extent(e));
       for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i], x.space);
-      step_.after_rows = position > 0 && runs_after_rows(x);
+      step_.after_rows = choices_.row_blocks && position > 0 && runs_after_rows(x);
     }
     out_.steps.push_back(step_);
   }

@@ -1,7 +1,10 @@
 #pragma once
 /// jit: a function compiled for its argument types; and calling transforms directly on arrays.
 
+#include <cotangent/backends/accelerators.hpp>
+#include <cotangent/backends/cpu/backend.hpp>
 #include <cotangent/compiler/program.hpp>
+#include <cotangent/core/device_array.hpp>
 #include <cotangent/transforms/captures.hpp>
 
 namespace cotangent {
@@ -10,6 +13,7 @@ namespace cotangent {
 template <class A> inline constexpr bool is_donated = std::is_rvalue_reference_v<A&&> && !std::is_const_v<std::remove_reference_t<A>>;
 
 template <class X> inline constexpr bool is_owning_leaf = false;
+template <class T, extent... E> inline constexpr bool is_owning_leaf<device_array<T, E...>> = true;
 template <class T, extent... E> inline constexpr bool is_owning_leaf<array<T, E...>> = true;
 
 template <class... A> constexpr unsigned long donated_mask() {
@@ -25,15 +29,63 @@ template <class... A> constexpr unsigned long donated_mask() {
 /// What jit returns. Its text forms and costs are in compiler/report.hpp.
 template <class F> class jitted;
 
-/// One compiled call.
-template <class F, class... A> struct compiled_call {
-  using the_program = program<F, donated_mask<A...>(), traced_tree<A>...>;
-  using result_vars = traced_result<F, traced_tree<A>...>;
-  using result = rebind_tree<result_vars, array>;
-  using state = typename the_program::state;
-  static constexpr int inputs = the_program::leaves, outputs = leaf_count<result>;
+/// Whether a leaf of these arguments is a device_array.
+template <class... Leaf> constexpr bool has_device_leaf(types<Leaf...>) { return (false || ... || is_device_array_v<Leaf>); }
+template <class... A> inline constexpr bool on_device = has_device_leaf((types<>{} + ... + leaf_types<A>{}));
+template <class T, bool OnDevice> struct result_tree { using type = rebind_tree<T, array>; };
+template <class T> struct result_tree<T, true> { using type = rebind_tree<T, device_array>; };
 
-  template <class... X> static COTANGENT_INLINE void bind(state& s, const void** pointers, const X&... arguments) {
+/// The sizes of the argument leaves that are C++ numbers, in bytes; 0 for arrays.
+template <class... Leaf> constexpr auto number_sizes(types<Leaf...>) {
+  return std::array<std::size_t, sizeof...(Leaf) + 1>{(leaf_traits<Leaf>::is_scalar ? sizeof(typename leaf_traits<Leaf>::value_type) : 0)..., 0};
+}
+/// Throws unless every array is on `d`.
+template <class... A> void check_devices(const device& d, const A&... arguments) {
+  int leaf = 0, first = -1;
+  const auto check = [&](const auto& x) {
+    if constexpr (is_device_array_v<std::remove_cvref_t<decltype(x)>>) {
+      if (first < 0) first = leaf;
+      if (!(x.device() == d))
+        throw device_error("jit: argument leaf " + std::to_string(first) + " is on " + d.name() + " and argument leaf " + std::to_string(leaf) + " on " +
+                           x.device().name() + "; move one of them with ct::device_put");
+    }
+    ++leaf;
+  };
+  (for_each_leaf(check, arguments), ...);
+}
+/// The device of the first array.
+template <class... A> device device_of(const A&... arguments) {
+  const device* found = nullptr;
+  const auto look = [&](const auto& x) {
+    if constexpr (is_device_array_v<std::remove_cvref_t<decltype(x)>>)
+      if (!found) found = &x.device();
+  };
+  (for_each_leaf(look, arguments), ...);
+  return *found;
+}
+
+/// In place of a device: the arguments are arrays of the host.
+struct on_the_host {};
+
+/// One compiled call.
+template <class Backend, class F, class... A> struct compiled_call {
+  using the_program = program<Backend, F, donated_mask<A...>(), traced_tree<A>...>;
+  using result_vars = traced_result<F, traced_tree<A>...>;
+  using result = typename result_tree<result_vars, on_device<A...>>::type;
+  using state = typename the_program::state;
+  using queue = typename Backend::queue;
+  static constexpr int inputs = the_program::leaves, outputs = leaf_count<result>;
+  static constexpr auto sizes_of_numbers = number_sizes((types<>{} + ... + leaf_types<A>{}));
+  static constexpr int count_of_numbers = [] {
+    int n = 0;
+    for (std::size_t s : sizes_of_numbers) n += s > 0;
+    return n;
+  }();
+  /// The numbers, where the device can read them.
+  static constexpr auto size_of_number = [](int i) { return sizes_of_numbers[std::size_t(i)]; };
+  using numbers = typename Backend::template numbers<count_of_numbers>;
+
+  template <class... X> static COTANGENT_HOST_INLINE void bind(state& s, const void** pointers, const X&... arguments) {
     int leaf = 0;
     const auto point = [&](const auto& x) {
       using leaf_type = std::remove_cvref_t<decltype(x)>;
@@ -62,32 +114,36 @@ template <class F, class... A> struct compiled_call {
   /// The donated argument leaf whose memory output `O` takes, or -1.
   template <int O> static constexpr int donor() { return the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].reuses; }
 
-  template <int O, class Leaf, class... X> static COTANGENT_INLINE Leaf make_output([[maybe_unused]] const state& s, [[maybe_unused]] X&... arguments) {
+  template <int O, class Leaf, class On, class... X>
+  static COTANGENT_HOST_INLINE Leaf make_output([[maybe_unused]] const On& on, [[maybe_unused]] const state& s, [[maybe_unused]] X&... arguments) {
     if constexpr (donor<O>() >= 0) {
       auto leaves = std::tie(arguments...);
       auto& given = get_leaf<donor<O>()>(leaves);
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(given)>, Leaf>) return std::move(given);
     }
-    if constexpr (std::is_trivially_copyable_v<Leaf>) return Leaf();  // inline: the compiler drops the zeros
+    if constexpr (is_device_array_v<Leaf>) return Leaf(uninitialized, on, s.value(the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims));
+    else if constexpr (std::is_trivially_copyable_v<Leaf>) return Leaf();  // inline: the compiler drops the zeros
     else if constexpr (Leaf::is_static()) return Leaf(uninitialized);
     else return Leaf(uninitialized, s.value(the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims));
   }
 
-  template <class... X> static COTANGENT_INLINE result call(X&... arguments) {
+  template <class On, class... X> static COTANGENT_HOST_INLINE result call(const On& on, X&... arguments) {
     if constexpr (!the_program::valid) return result{};  // the error is reported; no other may follow
     else {
       state s;
+      s.queue = queue(on);
       const void* in[inputs > 0 ? inputs : 1];
       bind(s, in, arguments...);
+      [[maybe_unused]] const numbers moved(s.queue, in, inputs, size_of_number);
       result r = make_tree<result>([&]<class Leaf, int O>(std::type_identity<Leaf>, std::integral_constant<int, O>) {
-        return make_output<O, Leaf>(s, arguments...);
+        return make_output<O, Leaf>(on, s, arguments...);
       });
       run_into(s, in, r);
       return r;
     }
   }
 
-  template <class R> static COTANGENT_INLINE void run_into(state& s, const void* const* in, R& r) {
+  template <class R> static COTANGENT_HOST_INLINE void run_into(state& s, const void* const* in, R& r) {
     void* out[outputs > 0 ? outputs : 1];
     int o = 0;
     for_each_leaf([&](auto& leaf) { out[o++] = leaf.data(); }, r);
@@ -95,8 +151,9 @@ template <class F, class... A> struct compiled_call {
   }
 
   /// Into existing arrays or views: their shapes are checked first; they may not overlap the arguments.
-  template <class R, class... X> static void call_into(R& r, const X&... arguments) {
+  template <class On, class R, class... X> static void call_into(const On& on, R& r, const X&... arguments) {
     state s;
+    s.queue = queue(on);
     const void* in[inputs > 0 ? inputs : 1];
     bind(s, in, arguments...);
     int o = 0;
@@ -111,10 +168,11 @@ template <class F, class... A> struct compiled_call {
           ++o;
         },
         r);
-    check_overlap(r, in, arguments...);
+    check_overlap(r, arguments...);
+    [[maybe_unused]] const numbers moved(s.queue, in, inputs, size_of_number);
     run_into(s, in, r);
   }
-  template <class R, class... X> static void check_overlap(const R& r, const void* const*, const X&... arguments) {
+  template <class R, class... X> static void check_overlap(const R& r, const X&... arguments) {
     for_each_leaf(
         [&](const auto& out) {
           const auto check = [&](const auto& in) {
@@ -131,13 +189,56 @@ template <class F, class... A> struct compiled_call {
   }
 };
 
+/// The compiled call on whatever device the arguments are on. `Accelerators` are the backends that this file is compiled with.
+template <class Accelerators, class F, class... A> struct call_anywhere;
+template <class... Backend, class F, class... A> struct call_anywhere<types<Backend...>, F, A...> {
+  using on_host = compiled_call<host::backend, F, A...>;
+  using result = typename on_host::result;
+
+  template <class... X> static result call(X&... arguments) {
+    if constexpr (!on_host::the_program::valid) return result{};
+    else {
+      const device on = device_of(arguments...);
+      check_devices(on, arguments...);
+      return find<result>(on, [&](auto chosen) { return compiled_call<typename decltype(chosen)::type, F, A...>::call(on, arguments...); });
+    }
+  }
+  template <class R, class... X> static void call_into(R& r, const X&... arguments) {
+    const device on = device_of(arguments...);
+    check_devices(on, arguments..., r);
+    find<void>(on, [&](auto chosen) { compiled_call<typename decltype(chosen)::type, F, A...>::call_into(on, r, arguments...); });
+  }
+
+ private:
+  template <class R, class Run> static R find(const device& on, const Run& run) {
+    if (on == device()) return run(std::type_identity<host::backend>{});
+    return find_among<R>(types<Backend...>{}, on, run);
+  }
+  template <class R, class First, class... Rest, class Run> static R find_among(types<First, Rest...>, const device& on, const Run& run) {
+    if (on.platform() == std::string_view(First::platform::name)) return run(std::type_identity<First>{});
+    return find_among<R>(types<Rest...>{}, on, run);
+  }
+  template <class R, class Run> static R find_among(types<>, const device& on, const Run&) {
+    throw device_error("jit: the arguments are on " + on.name() + ", and this call was compiled without that platform" +
+                       (on.platform() == std::string_view(cuda::name) ? "; compile this file with nvcc" : ""));
+  }
+};
+
+/// Whether arguments are arrays of the host as well as of devices.
+template <class... Leaf> constexpr bool mixes_devices(types<Leaf...>) {
+  return (false || ... || is_device_array_v<Leaf>) && (false || ... || (!is_device_array_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
+}
+
 /// jit(f).into(out): calls write into `out`.
 template <class F, class R> struct jitted_into {
   [[no_unique_address]] F f;
   R& out;
   template <class... A> void operator()(const A&... arguments) const {
-    static_assert(leaf_count<R> == compiled_call<F, const A&...>::outputs, "into: the output does not have the structure of the function's result");
-    compiled_call<F, const A&...>::call_into(out, arguments...);
+    using on_host = compiled_call<host::backend, F, const A&...>;
+    static_assert(leaf_count<R> == on_host::outputs, "into: the output does not have the structure of the function's result");
+    static_assert(!mixes_devices((leaf_types<R>{} + ... + leaf_types<A>{})), "into: arrays of the host and of a device in one call; move them with ct::device_put");
+    if constexpr (on_device<A...>) call_anywhere<accelerators, F, const A&...>::call_into(out, arguments...);
+    else on_host::call_into(on_the_host(), out, arguments...);
   }
 };
 
@@ -150,7 +251,7 @@ template <class F> class jitted {
 
   /// Calls the compiled function. Inside a trace it is inlined. An array passed as an rvalue is donated: its memory
   /// may become a result's. Throws shape_error if run-time extents disagree, before anything is written.
-  template <class... A> COTANGENT_INLINE constexpr auto operator()(A&&... arguments) const {
+  template <class... A> COTANGENT_HOST_INLINE constexpr auto operator()(A&&... arguments) const {
     if constexpr ((is_expression<A> || ...)) return (*this)(evaluated(std::forward<A>(arguments))...);
     else if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...)) return f_(arguments...);
     else {
@@ -178,11 +279,14 @@ template <class F> class jitted {
 /// Compiles f, on first use of each list of argument types, while the program that uses it is compiled. JAX: jax.jit.
 template <class F> constexpr auto jit(const F& f) { return jitted<F>(f); }
 
-template <class F, class... A> COTANGENT_INLINE auto run_compiled(const F& f, A&&... arguments) {
+template <class F, class... A> auto run_compiled(const F& f, A&&... arguments) {
   if constexpr (!stateless<F>) return run_with_captured(f, std::forward<A>(arguments)...);
   else {
-    if constexpr (compiled_call<F, A&&...>::the_program::valid) static_assert(compiled_call<F, A&&...>::the_program::named);
-    return compiled_call<F, A&&...>::call(arguments...);
+    using on_host = compiled_call<host::backend, F, A&&...>;
+    static_assert(!mixes_devices((types<>{} + ... + leaf_types<A>{})), "jit: arrays of the host and of a device in one call; move them with ct::device_put");
+    if constexpr (on_host::the_program::valid) static_assert(on_host::the_program::named);
+    if constexpr (on_device<A...>) return call_anywhere<accelerators, F, A&&...>::call(arguments...);
+    else return on_host::call(on_the_host(), arguments...);
   }
 }
 

@@ -124,9 +124,9 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
 }
 
 /// The schedule of `g` with its memory plan.
-constexpr schedule make_schedule(const graph& g, const flag_list& donated, const sequence<call_memory>& calls, sequence<symbol>* symbols) {
+constexpr schedule make_schedule(const graph& g, const flag_list& donated, const sequence<call_memory>& calls, sequence<symbol>* symbols, schedule_choices choices = {}) {
   sequence<symbol> found;
-  schedule r = chosen_schedule(g, calls, found);
+  schedule r = chosen_schedule(g, calls, found, choices);
   if (symbols) *symbols = found;
   plan_memory(r, donated);
   return r;
@@ -142,9 +142,9 @@ template <std::size_t Capacity> struct packed_plan {
   packed_words<Capacity> data;
   plan_sizes sizes;
 
-  constexpr packed_plan(const graph& g, const flag_list& donated, const sequence<call_memory>& calls) {
+  constexpr packed_plan(const graph& g, const flag_list& donated, const sequence<call_memory>& calls, schedule_choices choices) {
     sequence<symbol> symbols;
-    const schedule s = make_schedule(g, donated, calls, &symbols);
+    const schedule s = make_schedule(g, donated, calls, &symbols, choices);
     sizes = {s.steps.count, s.statements.count, s.step_buffers.count, s.slots.count, s.windows.count,
              s.buffers.count, symbols.count, g.equalities.count, s.output_buffers.count, s.blocks.count};
     put(s.arena_bytes), put(s.dynamic_arena);
@@ -250,19 +250,19 @@ struct no_calls {
 };
 
 #ifdef __clang__
-template <auto Make, auto Donated, std::size_t Capacity, auto Calls>
-inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated(), Calls());
+template <auto Make, auto Donated, std::size_t Capacity, auto Calls, schedule_choices Choices>
+inline constexpr packed_plan<Capacity> packed_plan_of(Make(), Donated(), Calls(), Choices);
 #endif
 
 /// The plan of the graph that `Make` returns; `Donated` returns a flag per input, `Calls` what each call's bodies
 /// need. They are evaluated once, or twice if the plan is very large.
-template <auto Make, auto Donated, std::size_t Capacity = 1 << 16, auto Calls = no_calls{}> consteval auto make_plan() {
+template <auto Make, auto Donated, std::size_t Capacity = 1 << 16, auto Calls = no_calls{}, schedule_choices Choices = schedule_choices{}> consteval auto make_plan() {
 #ifdef __clang__  // as in `freeze`
-  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity, Calls>;
+  constexpr const auto& packed = packed_plan_of<Make, Donated, Capacity, Calls, Choices>;
 #else
-  constexpr packed_plan<Capacity> packed(Make(), Donated(), Calls());
+  constexpr packed_plan<Capacity> packed(Make(), Donated(), Calls(), Choices);
 #endif
-  if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count, Calls>();
+  if constexpr (packed.data.count > Capacity) return make_plan<Make, Donated, packed.data.count, Calls, Choices>();
   else return plan<packed.sizes>(packed);
 }
 

@@ -47,8 +47,8 @@ template <unsigned long Donated, int Leaves> struct donated_leaves {
   }
 };
 
-template <class F, unsigned long Donated, class... V>
-struct program : executable<make_canonical<F, V...>, donated_leaves<Donated, (0 + ... + leaf_count<V>)>> {
+template <class Backend, class F, unsigned long Donated, class... V>
+struct program : executable<make_canonical<F, V...>, donated_leaves<Donated, (0 + ... + leaf_count<V>)>, Backend> {
   static constexpr int leaves = (0 + ... + leaf_count<V>);
   using why_not = error_of<simplified_function<F, V...>>;
   static_assert(report<why_not{}>(lines_of<why_not{}>{}));

@@ -23,16 +23,17 @@ constexpr extent points_of(const shape& s) {
   return n;
 }
 
-/// visit(what, times, type_is<body>) of the bodies of step I of a program.
+/// visit(I, what, times, type_is<body>) of the bodies of step I of a program.
 template <class Program, int I, class Visit> constexpr void visit_bodies_of_step(const Visit& visit) {
   constexpr int n = Program::plan.steps[I].node;
   if constexpr (n >= 0)
     if constexpr (runs_bodies(Program::graph.nodes[n]))
-      control<primitive_with_id<Program::graph.nodes[n].op_id>>::template visit_bodies<Program, n>(visit);
+      control<primitive_with_id<Program::graph.nodes[n].op_id>>::template visit_bodies<Program, n>(
+          [&](const char* what, extent times, auto body) { visit(I, what, times, body); });
 }
 template <class Program, class Visit> constexpr void visit_bodies_of_steps(const Visit& visit) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (visit_bodies_of_step<Program, int(I)>([&](const char* what, extent times, auto body) { visit(int(I), what, times, body); }), ...);
+    (visit_bodies_of_step<Program, int(I)>(visit), ...);
   }(std::make_index_sequence<std::size_t(Program::steps)>{});
 }
 
@@ -160,10 +161,10 @@ template <class F> template <class... A> std::string jitted<F>::dot(const A&...)
   return graph_dot(thaw(simplified_function<F, traced_tree<A>...>));
 }
 template <class F> template <class... A> std::string jitted<F>::kernels(A&&...) const {
-  return kernels_text<program<F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
+  return kernels_text<program<host::backend, F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
 }
 template <class F> template <class... A> constexpr auto jitted<F>::cost(A&&...) {
-  return cost_of<program<F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
+  return cost_of<program<host::backend, F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
 }
 
 }  // namespace cotangent

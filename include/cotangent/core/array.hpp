@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include <cotangent/core/storage.hpp>
+#include <cotangent/core/device.hpp>
 #include <cotangent/core/view.hpp>
 
 namespace cotangent {
@@ -125,6 +125,9 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
   /// Element (i, j, ...); throws shape_error if it is out of range.
   template <std::integral... I> constexpr T& at(I... i) { return this->data()[this->checked_offset(i...)]; }
   template <std::integral... I> constexpr const T& at(I... i) const { return this->data()[this->checked_offset(i...)]; }
+
+  /// Where it lives: the CPU.
+  cotangent::device device() const { return {}; }
 
   /// Sets every element.
   constexpr void fill(T x) {

@@ -1,12 +1,18 @@
 #pragma once
 /// COTANGENT_HD marks what runs on the host and inside CUDA kernels. COTANGENT_LANES precedes a template of those that is
 /// instantiated on the host with more than device code can call: packs of several lanes, values of a graph.
+/// COTANGENT_INLINE is always inlined, on both; COTANGENT_HOST_INLINE on the host: code that names a vector type, or the
+/// lists of a program, cannot be device code. COTANGENT_UNROLL precedes a loop that device code must unroll: registers have
+/// no addresses.
 
 #ifdef __CUDACC__
 #define COTANGENT_HD __host__ __device__
 #define COTANGENT_LANES _Pragma("nv_exec_check_disable")
+#define COTANGENT_UNROLL _Pragma("unroll")
 #else
 #define COTANGENT_HD
 #define COTANGENT_LANES
+#define COTANGENT_UNROLL
 #endif
 #define COTANGENT_INLINE COTANGENT_HD inline __attribute__((always_inline))
+#define COTANGENT_HOST_INLINE inline __attribute__((always_inline))

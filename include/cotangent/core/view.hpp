@@ -1,6 +1,7 @@
 #pragma once
 /// `view<T, E...>`: contiguous row-major elements that somebody else owns.
 
+#include <cotangent/core/device.hpp>
 #include <cotangent/core/fwd.hpp>
 #include <cotangent/core/layout.hpp>
 
@@ -101,6 +102,8 @@ template <class T, extent... Extents> class view : public layout<Extents...> {
              std::is_convertible_v<decltype(std::declval<M&>().data_handle()), T*>
   constexpr view(M&& m) : base(mdspan_shape(m), "view", type), first(m.data_handle()) {}
 
+  /// Where it lives: the CPU.
+  cotangent::device device() const { return {}; }
   constexpr T* data() const { return first; }
   constexpr T* begin() const { return first; }
   constexpr T* end() const { return first + this->size(); }

@@ -41,7 +41,7 @@ struct neg_p : differentiable<neg_p> {
     if (x.op_id == primitive_of<neg_p>.id) return {c.b, c.b->g.operand(c[0].id, 0)};
     return fold(c, [](double a, double) { return -a; });
   }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return -x; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return -x; }
 };
 
 struct add_p : differentiable<add_p> {
@@ -54,7 +54,7 @@ struct add_p : differentiable<add_p> {
     if (is_constant(c[1], 0)) return c[0];
     return fold(c, [](double a, double b) { return a + b; });
   }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a + b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a + b; }
 };
 
 struct sub_p : differentiable<sub_p> {
@@ -66,7 +66,7 @@ struct sub_p : differentiable<sub_p> {
     if (is_constant(c[1], 0)) return c[0];
     return fold(c, [](double a, double b) { return a - b; });
   }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a - b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a - b; }
 };
 
 struct mul_p : differentiable<mul_p> {
@@ -82,7 +82,7 @@ struct mul_p : differentiable<mul_p> {
     if (is_constant(c[1], -1)) return neg(c[0]);
     return fold(c, [](double a, double b) { return a * b; });
   }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a * b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a * b; }
 };
 
 /// a / b; integers truncate toward zero.
@@ -98,7 +98,7 @@ struct div_p : differentiable<div_p> {
     if (!is_floating(c.type) || is_constant(c[1], 0)) return {};
     return fold(c, [](double a, double b) { return a / b; });
   }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a / b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a / b; }
 };
 
 /// The remainder of truncating division; the sign is a's.
@@ -108,7 +108,7 @@ struct rem_p : differentiable<rem_p> {
   static constexpr value derivative(const call& c, int k, value g) {
     return k == 0 ? g : g * -(sign(c[0] / c[1]) * floor(abs(c[0] / c[1])));
   }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return rem(a, b); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return rem(a, b); }
 };
 
 /// The share of operand x in the derivative of an extremum z of x and y: 1, 1/2 at a tie, 0.
@@ -121,7 +121,7 @@ struct max_p : differentiable<max_p> {
   static constexpr std::string_view name = "max";
   static constexpr value simplify(const call& c) { return c[0] == c[1] ? c[0] : value{}; }
   static constexpr value derivative(const call& c, int k, value g) { return g * tie_share(c[k], c.result, c[1 - k]); }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return maximum(a, b); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return maximum(a, b); }
 };
 
 /// The smaller operand; NaN if one is NaN. The derivative splits evenly at ties.
@@ -129,40 +129,40 @@ struct min_p : differentiable<min_p> {
   static constexpr std::string_view name = "min";
   static constexpr value simplify(const call& c) { return c[0] == c[1] ? c[0] : value{}; }
   static constexpr value derivative(const call& c, int k, value g) { return g * tie_share(c[k], c.result, c[1 - k]); }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return minimum(a, b); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return minimum(a, b); }
 };
 
 /// |x|. The derivative at 0 is 1.
 struct abs_p : differentiable<abs_p> {
   static constexpr std::string_view name = "abs";
   static constexpr value derivative(const call& c, int, value g) { return select(ge(c[0], zeros_like(c[0])), g, -g); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return abs(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return abs(x); }
 };
 
 /// -1, 0 or 1; NaN of NaN.
 struct sign_p : pointwise_constant {
   static constexpr std::string_view name = "sign";
-  template <class V> static COTANGENT_INLINE V lane(V x) {
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) {
     return select(x > V(0), V(1), select(x < V(0), V(-1), x));
   }
 };
 
 struct floor_p : pointwise_constant {
   static constexpr std::string_view name = "floor";
-  template <class V> static COTANGENT_INLINE V lane(V x) { return floor(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return floor(x); }
 };
 struct ceil_p : pointwise_constant {
   static constexpr std::string_view name = "ceil";
-  template <class V> static COTANGENT_INLINE V lane(V x) { return ceil(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return ceil(x); }
 };
 struct trunc_p : pointwise_constant {
   static constexpr std::string_view name = "trunc";
-  template <class V> static COTANGENT_INLINE V lane(V x) { return trunc(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return trunc(x); }
 };
 /// The nearest integer, ties to even.
 struct round_p : pointwise_constant {
   static constexpr std::string_view name = "round";
-  template <class V> static COTANGENT_INLINE V lane(V x) { return round_even(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return round_even(x); }
 };
 
 /// x to the power y, both floating.
@@ -187,7 +187,7 @@ struct pow_p : floating<pow_p> {
     if (is_constant(c[1], 1)) return c[0];
     return {};
   }
-  template <class V> static COTANGENT_INLINE V lane(V x, V y) { return pow(x, y); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x, V y) { return pow(x, y); }
 };
 
 /// x to a constant integer power, by repeated squaring. Attribute: the exponent.
@@ -213,7 +213,7 @@ struct integer_pow_p : differentiable<integer_pow_p> {
       else if constexpr (M % 2 == 0) return power<M / 2>(x * x);
       else return x * power<M / 2>(x * x);
     }
-    template <class V> static COTANGENT_INLINE V lane(V x) {
+    COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) {
       if constexpr (N == 0) return V(1);
       else if constexpr (N < 0) return V(1) / power<-N>(x);
       else return power<N>(x);
@@ -226,20 +226,20 @@ struct sqrt_p : floating<sqrt_p> {
   static constexpr std::string_view name = "sqrt";
   static constexpr double flops = 4;
   static constexpr value derivative(const call& c, int, value g) { return g * (0.5 / c.result); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return sqrt(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sqrt(x); }
 };
 struct rsqrt_p : floating<rsqrt_p> {
   static constexpr std::string_view name = "rsqrt";
   static constexpr double flops = 6;
   static constexpr value derivative(const call& c, int, value g) { return g * (-0.5 * (c.result / c[0])); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return rsqrt(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return rsqrt(x); }
 };
 struct cbrt_p : floating<cbrt_p> {
   static constexpr std::string_view name = "cbrt";
   static constexpr value derivative(const call& c, int, value g) {
     return g * ((1.0 / 3.0) * integer_pow(c.result, -2));
   }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return cbrt(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return cbrt(x); }
 };
 
 constexpr value neg(value x) { return emit<neg_p>({x}); }

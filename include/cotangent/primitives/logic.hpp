@@ -17,32 +17,32 @@ struct comparison : pointwise_constant {
 struct eq_p : comparison {
   static constexpr std::string_view name = "eq";
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a == b; }); }
-  template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
 };
 struct ne_p : comparison {
   static constexpr std::string_view name = "ne";
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a != b; }); }
-  template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a != b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a != b; }
 };
 struct lt_p : comparison {
   static constexpr std::string_view name = "lt";
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a < b; }); }
-  template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a < b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a < b; }
 };
 struct le_p : comparison {
   static constexpr std::string_view name = "le";
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a <= b; }); }
-  template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a <= b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a <= b; }
 };
 struct gt_p : comparison {
   static constexpr std::string_view name = "gt";
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a > b; }); }
-  template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a > b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a > b; }
 };
 struct ge_p : comparison {
   static constexpr std::string_view name = "ge";
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a >= b; }); }
-  template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a >= b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a >= b; }
 };
 
 /// Logical on bool, bitwise on integers.
@@ -59,28 +59,28 @@ struct bitwise : pointwise_constant {
 struct and_p : bitwise {
   static constexpr std::string_view name = "and";
   static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a & b; }); }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a & b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a & b; }
 };
 struct or_p : bitwise {
   static constexpr std::string_view name = "or";
   static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a | b; }); }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a | b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a | b; }
 };
 struct xor_p : bitwise {
   static constexpr std::string_view name = "xor";
   static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a ^ b; }); }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a ^ b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a ^ b; }
 };
 struct not_p : bitwise {
   static constexpr std::string_view name = "not";
-  template <class V> static COTANGENT_INLINE V lane(V a) {
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a) {
     if constexpr (requires { ~a; }) return ~a;
     else return !a;
   }
 };
 struct shift_left_p : bitwise {
   static constexpr std::string_view name = "shift_left";
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a << b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a << b; }
 };
 struct shift_right_p : bitwise {
   static constexpr std::string_view name = "shift_right";
@@ -88,7 +88,7 @@ struct shift_right_p : bitwise {
     if (is_constant(c[1]) && (constant_value(c[1]) < 0 || constant_value(c[1]) > 31)) return {};
     return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a >> b; });
   }
-  template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a >> b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a >> b; }
 };
 
 struct is_finite_p : pointwise_constant {
@@ -98,7 +98,7 @@ struct is_finite_p : pointwise_constant {
     if (!is_floating(c.type)) c.b->fail(message{} << "is_finite: needs a floating-point dtype, got " << c.type << c.dims);
     c.type = dtype::boolean;
   }
-  template <class V> static COTANGENT_INLINE auto lane(V a) { return is_finite(a); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a) { return is_finite(a); }
 };
 
 constexpr value select(value predicate, value on_true, value on_false);
@@ -126,7 +126,7 @@ struct select_p : differentiable<select_p> {
     if (is_constant(c[0])) return is_constant(c[0], 0) ? c[2] : c[1];
     return {};
   }
-  template <class M, class V> static COTANGENT_INLINE V lane(M p, V a, V b) {
+  COTANGENT_LANES template <class M, class V> static COTANGENT_INLINE V lane(M p, V a, V b) {
     if constexpr (requires { select(p, a, b); }) return select(p, a, b);
     else return select(mask_cast<int(sizeof(typename V::value_type))>(p), a, b);  // a comparison of wider elements
   }
@@ -164,7 +164,7 @@ struct clamp_p : differentiable<clamp_p> {
     const double low = constant_value(c[0]), x = constant_value(c[1]), high = constant_value(c[2]);
     return low <= x && x <= high ? c[1] : value{};
   }
-  template <class V> static COTANGENT_INLINE V lane(V lo, V x, V hi) { return minimum(maximum(x, lo), hi); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V lo, V x, V hi) { return minimum(maximum(x, lo), hi); }
 };
 constexpr value clamp(value lo, value x, value hi) { return emit<clamp_p>({lo, x, hi}); }
 
@@ -189,7 +189,7 @@ struct convert_p : pointwise {
   }
   /// The lane program for the result's element type.
   template <class T> struct to {
-    template <class V> static COTANGENT_INLINE auto lane(V x) {
+    COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V x) {
       if constexpr (std::is_same_v<T, bool>) return x != V(0);
       else return convert<T>(x);
     }
@@ -203,7 +203,7 @@ struct stop_gradient_p : pointwise_constant {
   static constexpr std::string_view name = "stop_gradient";
   static constexpr double flops = 0;
   static constexpr value simplify(const call& c) { return c[0]; }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return x; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return x; }
 };
 constexpr value stop_gradient(value x) { return emit<stop_gradient_p>({x}); }
 

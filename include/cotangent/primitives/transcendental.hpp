@@ -18,72 +18,72 @@ constexpr value trigamma(value x);
 struct exp_p : floating<exp_p> {
   static constexpr std::string_view name = "exp";
   static constexpr value derivative(const call& c, int, value g) { return g * c.result; }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return exp(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return exp(x); }
 };
 struct exp2_p : floating<exp2_p> {
   static constexpr std::string_view name = "exp2";
   static constexpr value derivative(const call& c, int, value g) { return 0.693147180559945309417 * (g * c.result); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return exp2(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return exp2(x); }
 };
 struct exp10_p : floating<exp10_p> {
   static constexpr std::string_view name = "exp10";
   static constexpr value derivative(const call& c, int, value g) { return 2.30258509299404568402 * (g * c.result); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return exp10(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return exp10(x); }
 };
 struct expm1_p : floating<expm1_p> {
   static constexpr std::string_view name = "expm1";
   static constexpr value derivative(const call& c, int, value g) { return g * (c.result + 1.0); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return expm1(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return expm1(x); }
 };
 struct log_p : floating<log_p> {
   static constexpr std::string_view name = "log";
   static constexpr value derivative(const call& c, int, value g) { return g / c[0]; }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return log(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log(x); }
 };
 struct log2_p : floating<log2_p> {
   static constexpr std::string_view name = "log2";
   static constexpr value derivative(const call& c, int, value g) { return g / (0.693147180559945309417 * c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return log2(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log2(x); }
 };
 struct log10_p : floating<log10_p> {
   static constexpr std::string_view name = "log10";
   static constexpr value derivative(const call& c, int, value g) { return g / (2.30258509299404568402 * c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return log10(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log10(x); }
 };
 struct log1p_p : floating<log1p_p> {
   static constexpr std::string_view name = "log1p";
   static constexpr value derivative(const call& c, int, value g) { return g / (c[0] + 1.0); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return log1p(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log1p(x); }
 };
 struct sin_p : floating<sin_p> {
   static constexpr std::string_view name = "sin";
   static constexpr value derivative(const call& c, int, value g) { return g * cos(c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return sin(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sin(x); }
 };
 struct cos_p : floating<cos_p> {
   static constexpr std::string_view name = "cos";
   static constexpr value derivative(const call& c, int, value g) { return -(g * sin(c[0])); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return cos(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return cos(x); }
 };
 struct tan_p : floating<tan_p> {
   static constexpr std::string_view name = "tan";
   static constexpr value derivative(const call& c, int, value g) { return g * (1.0 + c.result * c.result); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return tan(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return tan(x); }
 };
 struct asin_p : floating<asin_p> {
   static constexpr std::string_view name = "asin";
   static constexpr value derivative(const call& c, int, value g) { return g * rsqrt(1.0 - c[0] * c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return asin(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return asin(x); }
 };
 struct acos_p : floating<acos_p> {
   static constexpr std::string_view name = "acos";
   static constexpr value derivative(const call& c, int, value g) { return g * -rsqrt(1.0 - c[0] * c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return acos(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return acos(x); }
 };
 struct atan_p : floating<atan_p> {
   static constexpr std::string_view name = "atan";
   static constexpr value derivative(const call& c, int, value g) { return g / (1.0 + c[0] * c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return atan(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return atan(x); }
 };
 /// The angle of the point (operand 1, operand 0), in radians, in [-pi, pi].
 struct atan2_p : floating<atan2_p> {
@@ -92,7 +92,7 @@ struct atan2_p : floating<atan2_p> {
     const value r = c[0] * c[0] + c[1] * c[1];
     return k == 0 ? g * (c[1] / r) : g * (-c[0] / r);
   }
-  template <class V> static COTANGENT_INLINE V lane(V y, V x) { return atan2(y, x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V y, V x) { return atan2(y, x); }
 };
 /// sqrt(x^2 + y^2) without overflow. At the origin and at infinities its derivatives are those of max(|x|, |y|).
 struct hypot_p : floating<hypot_p> {
@@ -103,83 +103,83 @@ struct hypot_p : floating<hypot_p> {
     const value share = tie_share(abs(x), h, abs(c[1 - k])), sign = select(lt(x, zeros_like(x)), -one, one);
     return g * select(extreme, sign * share, x / select(extreme, one, h));
   }
-  template <class V> static COTANGENT_INLINE V lane(V x, V y) { return hypot(x, y); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x, V y) { return hypot(x, y); }
 };
 struct sinh_p : floating<sinh_p> {
   static constexpr std::string_view name = "sinh";
   static constexpr value derivative(const call& c, int, value g) { return g * cosh(c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return sinh(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sinh(x); }
 };
 struct cosh_p : floating<cosh_p> {
   static constexpr std::string_view name = "cosh";
   static constexpr value derivative(const call& c, int, value g) { return g * sinh(c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return cosh(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return cosh(x); }
 };
 /// tanh; the derivative (g + g y)(1 - y) keeps its accuracy near |y| = 1.
 struct tanh_p : floating<tanh_p> {
   static constexpr std::string_view name = "tanh";
   static constexpr value derivative(const call& c, int, value g) { return (g + g * c.result) * (1.0 - c.result); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return tanh(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return tanh(x); }
 };
 struct asinh_p : floating<asinh_p> {
   static constexpr std::string_view name = "asinh";
   static constexpr value derivative(const call& c, int, value g) { return g * rsqrt(c[0] * c[0] + 1.0); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return asinh(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return asinh(x); }
 };
 struct acosh_p : floating<acosh_p> {
   static constexpr std::string_view name = "acosh";
   static constexpr value derivative(const call& c, int, value g) { return g * rsqrt((c[0] - 1.0) * (c[0] + 1.0)); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return acosh(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return acosh(x); }
 };
 struct atanh_p : floating<atanh_p> {
   static constexpr std::string_view name = "atanh";
   static constexpr value derivative(const call& c, int, value g) { return (1.0 / (1.0 + c[0])) * (g / (1.0 - c[0])); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return atanh(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return atanh(x); }
 };
 /// 1 / (1 + exp(-x))
 struct logistic_p : floating<logistic_p> {
   static constexpr std::string_view name = "logistic";
   static constexpr value derivative(const call& c, int, value g) { return g * c.result * (1.0 - c.result); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return logistic(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return logistic(x); }
 };
 struct erf_p : floating<erf_p> {
   static constexpr std::string_view name = "erf";
   static constexpr value derivative(const call& c, int, value g) {
     return 1.12837916709551257390 * (g * exp(-(c[0] * c[0])));  // 2 / sqrt(pi)
   }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return erf(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return erf(x); }
 };
 struct erfc_p : floating<erfc_p> {
   static constexpr std::string_view name = "erfc";
   static constexpr value derivative(const call& c, int, value g) {
     return -1.12837916709551257390 * (g * exp(-(c[0] * c[0])));
   }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return erfc(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return erfc(x); }
 };
 struct erf_inv_p : floating<erf_inv_p> {
   static constexpr std::string_view name = "erf_inv";
   static constexpr value derivative(const call& c, int, value g) {
     return 0.886226925452758013649 * (g * exp(c.result * c.result));  // sqrt(pi) / 2
   }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return erf_inv(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return erf_inv(x); }
 };
 struct lgamma_p : floating<lgamma_p> {
   static constexpr std::string_view name = "lgamma";
   static constexpr value derivative(const call& c, int, value g) { return g * digamma(c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return lgamma(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return lgamma(x); }
 };
 /// The logarithmic derivative of the gamma function.
 struct digamma_p : floating<digamma_p> {
   static constexpr std::string_view name = "digamma";
   static constexpr value derivative(const call& c, int, value g) { return g * trigamma(c[0]); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return digamma(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return digamma(x); }
 };
 /// The derivative of digamma. Its own derivative is not there yet.
 struct trigamma_p : pointwise {
   static constexpr std::string_view name = "trigamma";
   static constexpr double flops = 10;
   static constexpr void infer(call& c) { floating<digamma_p>::infer(c); }
-  template <class V> static COTANGENT_INLINE V lane(V x) { return trigamma(x); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return trigamma(x); }
 };
 
 constexpr value exp(value x) { return emit<exp_p>({x}); }

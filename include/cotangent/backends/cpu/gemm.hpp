@@ -13,6 +13,10 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
+// Under nvcc Eigen would mark everything for devices and give up its packets; here it runs on the host only.
+#if defined(__CUDACC__) && !defined(EIGEN_NO_CUDA)
+#define EIGEN_NO_CUDA
+#endif
 #include <Eigen/Core>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -22,7 +26,7 @@
 #include <cotangent/backends/cpu/threads.hpp>
 #include <cotangent/core/extents.hpp>
 
-namespace cotangent::cpu {
+namespace cotangent::host {
 
 /// A matrix operand, read in place: element (i, j) of matrix number q is
 /// data[q * batch_stride + i * row_stride + j * column_stride].
@@ -225,4 +229,4 @@ inline __attribute__((always_inline)) void small_gemm(const T* a, const T* b, T*
   }
 }
 
-}  // namespace cotangent::cpu
+}  // namespace cotangent::host

@@ -6,7 +6,7 @@
 #include <cotangent/backends/cpu/reductions.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
 
-namespace cotangent::cpu {
+namespace cotangent::host {
 inline namespace COTANGENT_ISA {
 
 /// How a kernel's rows are walked.
@@ -393,4 +393,4 @@ template <class Kernel> auto tasks_of(void* const* buffers, const extent* extent
 template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last) { tasks_of<Kernel>(buffers, extents).run_rows(first, last); }
 
 }  // namespace COTANGENT_ISA
-}  // namespace cotangent::cpu
+}  // namespace cotangent::host

@@ -6,16 +6,9 @@
 
 #include <cotangent/backends/cpu/partition.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
-#include <cotangent/primitives/indexing.hpp>
+#include <cotangent/compiler/executable.hpp>
 
-namespace cotangent::cpu {
-
-/// A contiguous row-major operand or result.
-struct array_ref {
-  void* data;
-  dtype type;
-  shape dims;
-};
+namespace cotangent::host {
 
 /// The runs of one axis: `before` * `behind` lines of `count` elements, `behind` apart.
 struct axis_lines {
@@ -105,4 +98,4 @@ template <> struct opaque<roll_p> {
   }
 };
 
-}  // namespace cotangent::cpu
+}  // namespace cotangent::host

@@ -4,7 +4,7 @@
 
 #include <cotangent/compiler/kernel_facts.hpp>
 
-namespace cotangent::cpu {
+namespace cotangent::host {
 
 using namespace kernels;
 
@@ -109,4 +109,4 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
   return p;
 }
 
-}  // namespace cotangent::cpu
+}  // namespace cotangent::host

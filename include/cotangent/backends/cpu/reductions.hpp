@@ -5,7 +5,7 @@
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/statements.hpp>
 
-namespace cotangent::cpu {
+namespace cotangent::host {
 inline namespace COTANGENT_ISA {
 
 /// A reduction taken apart.
@@ -264,4 +264,4 @@ template <class Op, class T, int Bytes> void combine_copies(T* first, extent siz
 }
 
 }  // namespace COTANGENT_ISA
-}  // namespace cotangent::cpu
+}  // namespace cotangent::host

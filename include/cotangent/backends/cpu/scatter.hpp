@@ -9,110 +9,9 @@
 
 #include <cotangent/backends/cpu/opaque.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
+#include <cotangent/compiler/scatter_places.hpp>
 
-namespace cotangent::cpu {
-
-/// Where the blocks of updates go. Operands and attributes are those of scatter_base; an index operand may lack trailing
-/// axes of the updates, along which it does not change.
-class scatter_places {
- public:
-  scatter_places(const array_ref* operands, const extent* attributes) {
-    const array_ref &x = operands[0], &updates = operands[1];
-    dims_ = updates.dims;
-    extent strides[max_rank];
-    for (extent k = x.dims.rank, s = 1; k-- > 0; s *= x.dims[int(k)]) strides[k] = s;
-    const auto dimension_of = [&](int a) { return int(attributes[1 + 2 * a]); };
-    const auto index_of = [&](int a) { return int(attributes[2 + 2 * a]); };
-    for (int a = 0; a < x.dims.rank; ++a) {
-      if (index_of(a) < 0) continue;
-      const int depends = dimension_of(a) + 1, own = operands[2 + index_of(a)].dims.rank;
-      if (lead_ < depends) lead_ = depends;
-      if (lead_ < own) lead_ = own;
-    }
-    for (int d = 0; d < dims_.rank; ++d) (d < lead_ ? blocks : size) *= dims_[d];
-    for (int a = 0; a < x.dims.rank; ++a) {
-      if (index_of(a) < 0 && dimension_of(a) < 0) continue;  // always at 0
-      if (index_of(a) < 0 && dimension_of(a) >= lead_) {
-        block_strides_[dimension_of(a)] += strides[a];
-        continue;
-      }
-      axis& to = axes_[axis_count_++];
-      to = {strides[a], x.dims[a], dimension_of(a), nullptr, false, 1};
-      span += (x.dims[a] - 1) * strides[a];
-      if (index_of(a) < 0) continue;
-      const array_ref& list = operands[2 + index_of(a)];
-      to.list = list.data, to.wide = list.type == dtype::int64;
-      for (int d = list.dims.rank; d < lead_; ++d) to.repeats *= dims_[d];
-    }
-    for (int d = dims_.rank; d-- > lead_;) contiguous_ = contiguous_ && block_strides_[d] == (d + 1 < dims_.rank ? block_strides_[d + 1] * dims_[d + 1] : 1);
-  }
-
-  extent blocks = 1, size = 1;  // of how many updates each
-  extent span = 1;              // places of blocks lie in [0, span)
-
-  /// The places of blocks first, ..., first + count - 1; negative if they lie outside.
-  void find(extent first, int count, extent* places) const {
-    for (int i = 0; i < count; ++i) places[i] = 0;
-    for (int a = 0; a < axis_count_; ++a) {
-      const axis& x = axes_[a];
-      if (x.wide) add(x, static_cast<const std::int64_t*>(x.list), first, count, places);
-      else add(x, static_cast<const std::int32_t*>(x.list), first, count, places);
-    }
-  }
-
-  /// Combines a block of updates u into y, which is at its place.
-  template <class P, class T> void combine(T* y, const T* u) const {
-    if (contiguous_) {
-      if (size == 3) {  // points in space; known, the loop is three operations
-        for (int i = 0; i < 3; ++i) y[i] = P::combine(y[i], u[i]);
-        return;
-      }
-      for (extent i = 0; i < size; ++i) y[i] = P::combine(y[i], u[i]);
-      return;
-    }
-    extent at[max_rank] = {}, place = 0;
-    for (extent i = 0; i < size; ++i) {
-      y[place] = P::combine(y[place], u[i]);
-      for (int d = dims_.rank; d-- > lead_;) {
-        place += block_strides_[d];
-        if (++at[d] < dims_[d]) break;
-        place -= block_strides_[d] * dims_[d];
-        at[d] = 0;
-      }
-    }
-  }
-
- private:
-  static constexpr extent outside = extent(-1) << 62;
-  /// An axis of the operand on which a block's place depends: index of the updates' dimension + element of the list.
-  struct axis {
-    extent stride, count;
-    int dimension;
-    const void* list;
-    bool wide;
-    extent repeats;  // blocks that share an element of the list
-  };
-  /// Adds what an axis contributes to places.
-  template <class I> void add(const axis& x, const I* list, extent first, int count, extent* places) const {
-    const auto add_one = [&](int i, extent p) { places[i] = p >= 0 && p < x.count ? places[i] + p * x.stride : outside; };
-    if (x.dimension < 0 && x.repeats == 1) {
-      for (int i = 0; i < count; ++i) add_one(i, extent(list[first + i]));
-      return;
-    }
-    extent behind = 1;  // blocks per index of x.dimension
-    for (int d = x.dimension + 1; d < lead_; ++d) behind *= dims_[d];
-    for (int i = 0; i < count; ++i) {
-      const extent index = x.dimension < 0 ? 0 : (first + i) / behind % dims_[x.dimension];
-      add_one(i, index + (list ? extent(list[(first + i) / x.repeats]) : 0));
-    }
-  }
-
-  axis axes_[max_rank];
-  int axis_count_ = 0, lead_ = 0;
-  shape dims_;
-  extent block_strides_[max_rank + 1] = {};
-  bool contiguous_ = true;
-};
+namespace cotangent::host {
 
 template <class P, class T> class scatter {
  public:
@@ -198,4 +97,4 @@ template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
 template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
 template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
 
-}  // namespace cotangent::cpu
+}  // namespace cotangent::host

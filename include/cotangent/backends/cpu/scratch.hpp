@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <new>
 
-namespace cotangent::cpu {
+namespace cotangent::host {
 
 /// At least `bytes` bytes, aligned to 64. Scopes nest; each depth keeps its own memory, which only grows.
 class scratch {
@@ -52,4 +52,4 @@ class scratch {
   bool nested_;
 };
 
-}  // namespace cotangent::cpu
+}  // namespace cotangent::host

@@ -84,6 +84,11 @@ inline constexpr extent lane_stride = Layout::dims.rank > 0 ? facts::stride_alon
 
 /// For kernels without reductions.
 struct no_reductions {};
+/// Whether an evaluation leaves out stores: one of several passes over the points.
+template <class Reductions> inline constexpr bool leaves_out_stores = false;
+template <class Reductions>
+  requires requires { Reductions::leaves_out_stores; }
+inline constexpr bool leaves_out_stores<Reductions> = Reductions::leaves_out_stores;
 
 /// One evaluation of a kernel's statements: lanes lane .. lane + N - 1 of the row at `at`, of which the first
 /// `count` exist; Partial says that count may be less than N.
@@ -92,6 +97,7 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions> s
   static constexpr int lanes = N;
   static constexpr bool partial = Partial;
   static constexpr int bytes = mask_bytes<Layout>;
+  static constexpr bool stores = !leaves_out_stores<Reductions>;
   template <class T> using reg = register_type<T, N, bytes>;
 
   const position<Layout>& at;
@@ -291,6 +297,7 @@ template <class Op, class T, class... A, unsigned Sources, class E> struct step<
 
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<store<T, B, A, X...>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
+    if constexpr (!E::stores) return;
     constexpr extent stride = lane_stride<typename E::layout, A>;
     T* p = e.template address<T, B>(A{}, X{}...);
     const auto value = e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1));

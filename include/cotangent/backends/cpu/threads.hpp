@@ -25,22 +25,22 @@
 #include <cotangent/core/extents.hpp>
 
 namespace cotangent {
-namespace cpu {
+namespace host {
 
 inline std::atomic<int>& thread_limit() {
   static std::atomic<int> limit{tbb::info::default_concurrency()};
   return limit;
 }
 
-}  // namespace cpu
+}  // namespace host
 
 /// How many threads a kernel may use; at first, the number of cores that the process may run on.
-inline int num_threads() { return cpu::thread_limit().load(std::memory_order_relaxed); }
+inline int num_threads() { return host::thread_limit().load(std::memory_order_relaxed); }
 
 /// Limits kernels to n threads (at least 1). Results are bitwise the same for every n.
-inline void set_num_threads(int n) { cpu::thread_limit().store(n < 1 ? 1 : n, std::memory_order_relaxed); }
+inline void set_num_threads(int n) { host::thread_limit().store(n < 1 ? 1 : n, std::memory_order_relaxed); }
 
-namespace cpu {
+namespace host {
 
 /// body(context, i) for every i in [0, count), on up to num_threads() threads, in any order; returns when all are
 /// done. Inline, in order, when there is one task or one thread. May be nested.
@@ -70,5 +70,5 @@ template <class Body> void parallel_for(extent count, const Body& body) {
   parallel_for(count, [](const void* f, extent i) { (*static_cast<const Body*>(f))(i); }, &body);
 }
 
-}  // namespace cpu
+}  // namespace host
 }  // namespace cotangent

@@ -32,9 +32,6 @@
 #define COTANGENT_ISA COTANGENT_ISA_NAME(baseline)
 #endif
 
-/// always_inline on the host: code that names a vector type cannot be device code.
-#define COTANGENT_HOST_INLINE inline __attribute__((always_inline))
-
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"

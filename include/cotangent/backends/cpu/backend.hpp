@@ -1,0 +1,296 @@
+#pragma once
+/// The CPU as a backend: how the steps of an executable run (compiler/executable.hpp).
+
+#include <cotangent/backends/cpu/gemm.hpp>
+#include <cotangent/backends/cpu/loops.hpp>
+#include <cotangent/backends/cpu/maths.hpp>
+#include <cotangent/backends/cpu/scatter.hpp>
+#include <cotangent/compiler/executable.hpp>
+#include <cotangent/core/device.hpp>
+
+namespace cotangent::host {
+
+template <class Executable> struct steps {
+  static constexpr const auto& plan = Executable::plan;
+  static constexpr const auto& graph = Executable::graph;
+  using state = typename Executable::state;
+  using lowered = typename Executable::lowered;
+  static constexpr int buffer_count = Executable::buffer_count, step_count = Executable::steps;
+
+  template <int Step> static COTANGENT_HOST_INLINE void run(const state& s) {
+    constexpr cotangent::step x = plan.steps[Step];
+    constexpr int group = blocks_at(Step);
+    if constexpr (group >= 0) {
+      if constexpr (plan.blocks[group].first == Step) run_blocks<group>(s);
+    } else if constexpr (x.node < 0) {
+      if constexpr (x.after_rows) {
+        if constexpr (is_small_gemm<Step - 1>()) run_kernel<Step>(s);
+      } else run_kernel<Step>(s);
+    } else if constexpr (graph.nodes[x.node].op_id == primitive_of<gemm_p>.id) run_gemm<Step>(s);
+    else run_opaque<Step>(s);
+  }
+
+  template <int Step> static COTANGENT_HOST_INLINE void run_kernel(const state& s) {
+    constexpr cotangent::step x = plan.steps[Step];
+    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    Executable::template local_arguments<Step>(s, buffers, extents);
+    host::run<typename lowered::template kernel_of<Step>>(buffers, extents);
+  }
+
+  template <int Step> static auto tasks_of(const state& s) {
+    constexpr cotangent::step x = plan.steps[Step];
+    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    Executable::template local_arguments<Step>(s, buffers, extents);
+    return host::tasks_of<typename lowered::template kernel_of<Step>>(buffers, extents);
+  }
+  /// The points of a kernel whose outermost index is in [first, last), in this thread.
+  template <int Step> static void run_rows(const state& s, extent first, extent last) { tasks_of<Step>(s).run_rows(first, last); }
+  /// visit(its tasks, its number) for a kernel that sums over rows.
+  template <int Step, class Visit> static int visit_sums(const state& s, const Visit& visit) {
+    if constexpr (sums_rows(Step)) visit(tasks_of<Step>(s), Step);
+    return 0;
+  }
+  static constexpr bool sums_rows(int at) {
+    const cotangent::step& x = plan.steps[std::size_t(at)];
+    for (int k = 0; k < x.statement_count; ++k)
+      if (reduces_rows(plan.statements[std::size_t(x.statements + k)])) return true;
+    return false;
+  }
+
+  /// Of a batch of products, those in [first, last); a negative `last` stands for all.
+  template <int Step> static COTANGENT_HOST_INLINE void run_gemm(const state& s, extent first = 0, extent last = -1) {
+    constexpr cotangent::step x = plan.steps[Step];
+    constexpr int at = x.node, lhs = Executable::template operand_node<at, 0>(), rhs = Executable::template operand_node<at, 1>();
+    using T = type_of<graph.nodes[at].type>;
+    constexpr const extent* where = graph.attributes.data() + graph.nodes[at].attributes;
+    void* buffers[3];
+    Executable::template local_arguments<Step>(s, buffers, nullptr);
+    constexpr shape product = graph.nodes[at].dims, left = graph.nodes[lhs].dims, right = graph.nodes[rhs].dims;
+    constexpr extent contracted = where[2] < 0 ? 1 : left[int(where[2])];
+    const T* a = static_cast<const T*>(buffers[0]);
+    const T* b = static_cast<const T*>(buffers[1]);
+    T* c = static_cast<T*>(buffers[2]);
+    constexpr bool is_static = !has_symbol(product) && !is_symbol(contracted);
+    if constexpr (is_static && product[0] == 1 && product[1] <= 16 && product[2] <= 16 && contracted <= 16) {
+      host::small_gemm<T, product[1], product[2], contracted, Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]), Executable::stride_of(right, where[4]),
+                      Executable::stride_of(right, where[5])>(a, b, c);
+    } else {
+      const auto [batches, m, n, k, left_strides, right_strides] = Executable::template product_of<Step>(s);
+      host::matrix_operand<T> ma{a, left_strides[1], left_strides[2], left_strides[0]}, mb{b, right_strides[1], right_strides[2], right_strides[0]};
+      ma.data = ma.at(first, 0, 0), mb.data = mb.at(first, 0, 0), c += first * m * n;
+      const extent batch = last < 0 ? batches : last - first;
+      constexpr host::gemm_form form{where[2] == left.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns,
+                                    where[5] == right.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns,
+                                    is_static && product[1] > 1 && product[2] > 1 && contracted > 1};
+      if constexpr (Step + 1 < step_count) {
+        if constexpr (plan.steps[Step + 1].after_rows) {
+          constexpr cotangent::step next = plan.steps[Step + 1];
+          void* rows_buffers[next.buffer_count > 0 ? next.buffer_count : 1];
+          extent rows_extents[next.slot_count > 0 ? next.slot_count : 1];
+          Executable::template local_arguments<Step + 1>(s, rows_buffers, rows_extents);
+          host::gemm<T, form>(batch, m, n, k, ma, mb, c, [&](extent, extent first, extent last) {
+            host::run_rows<typename lowered::template kernel_of<Step + 1>>(rows_buffers, rows_extents, first, last);
+          });
+          return;
+        }
+      }
+      host::gemm<T, form>(batch, m, n, k, ma, mb, c);
+    }
+  }
+
+  template <int Step> static void run_opaque(const state& s) {
+    constexpr cotangent::step x = plan.steps[Step];
+    constexpr node n = graph.nodes[x.node];
+    array_ref refs[x.buffer_count];
+    Executable::template array_arguments<Step>(s, refs);
+    constexpr dtype first = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
+    host::opaque<primitive_with_id<n.op_id>>::template run<type_of<first>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
+  }
+
+  /// Whether a small gemm runs without rows, so that the kernel after it runs by itself.
+  template <int Step> static constexpr bool is_small_gemm() {
+    constexpr int n = plan.steps[Step].node;
+    if constexpr (n < 0) return false;
+    else {
+      constexpr shape p = graph.nodes[n].dims;
+      constexpr extent axis = graph.attributes[std::size_t(graph.nodes[n].attributes) + 2];
+      constexpr extent k = axis < 0 ? 1 : graph.nodes[Executable::template operand_node<n, 0>()].dims[int(axis)];
+      return !has_symbol(p) && !is_symbol(k) && p[0] == 1 && p[1] <= 16 && p[2] <= 16 && k <= 16;
+    }
+  }
+
+  /// The group of row blocks that step `at` is in, or -1.
+  static constexpr int blocks_at(int at) {
+    for (std::size_t i = 0; i < plan.blocks.size(); ++i)
+      if (at >= plan.blocks[i].first && at < plan.blocks[i].first + plan.blocks[i].count) return int(i);
+    return -1;
+  }
+  /// Memory for the sums over rows of the steps of a group: copies, one per task.
+  struct row_sums {
+    char* memory = nullptr;
+    extent copies = 0;
+    std::size_t offsets[step_count + 1] = {};  // of each step's
+  };
+  /// Runs rows [first, last) through the steps of a group. What exists for a block only lies in `memory`.
+  template <int Group, std::size_t... I>
+  static void run_block(state& s, std::byte* memory, extent block, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
+    constexpr row_blocks group = plan.blocks[Group];
+    for (int i = 0; i < buffer_count; ++i) {
+      const buffer& b = plan.buffers[std::size_t(i)];
+      if (b.where != buffer::block || b.first != group.first) continue;
+      const extent row = s.value(row_elements(b, group.rows));
+      s.buffers[i] = memory - first * row * size_of(b.type);
+      memory += bytes_of_rows(block, row, b.type);
+    }
+    const int done[] = {0, run_rows_of<group.first + int(I)>(s, first, last, sums, copy)...};
+    (void)done;
+  }
+  template <int Step> static int run_rows_of(const state& s, extent first, extent last, [[maybe_unused]] const row_sums& sums, [[maybe_unused]] extent copy) {
+    if constexpr (plan.steps[Step].node >= 0) run_gemm<Step>(s, first, last);
+    else if constexpr (sums_rows(Step)) {
+      auto tasks = tasks_of<Step>(s);
+      tasks.plan_copies(sums.copies);
+      tasks.run_rows(first, last, sums.memory + sums.offsets[Step], copy);
+    } else run_rows<Step>(s, first, last);
+    return 0;
+  }
+  /// visit_sums of the steps of a group.
+  template <int Group, class Visit, std::size_t... I> static void visit_group_sums(const state& s, const Visit& visit, std::index_sequence<I...>) {
+    const int done[] = {0, visit_sums<plan.blocks[Group].first + int(I)>(s, visit)...};
+    (void)done;
+  }
+  static constexpr bool group_sums_rows(const row_blocks& group) {
+    for (int i = group.first; i < group.first + group.count; ++i)
+      if (plan.steps[std::size_t(i)].node < 0 && sums_rows(i)) return true;
+    return false;
+  }
+  /// The group as it is for the extents in `s`.
+  static row_blocks measured(const state& s, row_blocks group) {
+    if (group.block > 0) return group;
+    group.row_bytes = group.memory = 0;
+    const auto each = [&](const auto& visit) {
+      for (int i = 0; i < buffer_count; ++i) {
+        const buffer& b = plan.buffers[std::size_t(i)];
+        if (b.first <= group.first && b.last >= group.first + group.count - 1) visit(b, s.value(row_elements(b, group.rows)));
+      }
+    };
+    each([&](const buffer& b, extent row) { group.row_bytes += row * size_of(b.type); });
+    group.block = rows_at_a_time(group.row_bytes);
+    each([&](const buffer& b, extent row) {
+      if (b.where == buffer::block && b.first == group.first) group.memory += bytes_of_rows(group.block, row, b.type);
+    });
+    return group;
+  }
+  /// Runs a group of steps, block by block. A task takes some blocks.
+  template <int Group> static void run_blocks(const state& s) {
+    constexpr auto members = std::make_index_sequence<std::size_t(plan.blocks[Group].count)>{};
+    constexpr bool has_sums = group_sums_rows(plan.blocks[Group]);
+    constexpr extent small = 1 << 16, bytes_of_sums = 1 << 23;
+    const row_blocks group = measured(s, plan.blocks[Group]);
+    const extent rows = s.value(group.rows), blocks = host::divide_up(rows, group.block);
+    row_sums sums;
+    std::size_t one_copy = 0;
+    visit_group_sums<Group>(s, [&](auto tasks, int) { one_copy += tasks.plan_copies(1); }, members);
+    const extent most_copies = one_copy > 0 ? bytes_of_sums / extent(one_copy) : 0;
+    const extent most_tasks = !has_sums ? 256 : most_copies > 64 ? 64 : most_copies < 8 ? 8 : most_copies;
+    const extent together = rows * group.row_bytes <= small ? blocks : host::divide_up(blocks, most_tasks);
+    sums.copies = together > 0 ? host::divide_up(blocks, together) : has_sums;  // sums of nothing are set, too
+    std::size_t bytes = 0;
+    visit_group_sums<Group>(s, [&](auto tasks, int at) {
+      sums.offsets[at] = bytes;
+      bytes += tasks.plan_copies(sums.copies);
+    }, members);
+    const host::scratch memory_of_sums(bytes);
+    sums.memory = memory_of_sums.data();
+    host::parallel_for(sums.copies, [&](extent t) {
+      const host::scratch memory(std::size_t(group.memory));
+      state own = s;
+      visit_group_sums<Group>(s, [&](auto tasks, int at) {
+        tasks.plan_copies(sums.copies);
+        tasks.start_copy(sums.memory + sums.offsets[at], t);
+      }, members);
+      for (extent i = t * together; i < host::smaller((t + 1) * together, blocks); ++i)
+        run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block, host::smaller((i + 1) * group.block, rows), sums, t, members);
+    });
+    visit_group_sums<Group>(s, [&](auto tasks, int at) {
+      tasks.plan_copies(sums.copies);
+      tasks.finish_copies(sums.memory + sums.offsets[at]);
+    }, members);
+  }
+};
+
+/// See `executable`.
+struct backend {
+  using platform = cotangent::cpu;
+  struct queue {
+    queue() = default;
+    template <class Device> explicit queue(const Device&) {}
+  };
+  static constexpr schedule_choices choices{};
+  static constexpr extent stack_bytes = 8192;
+  template <class Executable> using steps = host::steps<Executable>;
+
+  class memory {
+   public:
+    memory(queue, extent bytes) : scratch_(std::size_t(bytes)) {}
+    std::byte* data() const { return reinterpret_cast<std::byte*>(scratch_.data()); }
+
+   private:
+    scratch scratch_;
+  };
+  template <class Elements> static COTANGENT_HOST_INLINE const void* constant(queue, const Elements& elements) { return elements.data(); }
+  static COTANGENT_HOST_INLINE void copy(queue, void* to, const void* from, extent bytes) { std::memcpy(to, from, std::size_t(bytes)); }
+
+  /// A number that a step writes and the host reads.
+  template <class T> class result {
+   public:
+    explicit result(queue) {}
+    void* address() { return &value_; }
+    T get() const { return value_; }
+
+   private:
+    T value_{};
+  };
+  template <class T> static T read(queue, const void* from) { return *static_cast<const T*>(from); }
+  /// Where a loop's body finds the number of its turn.
+  class counter {
+   public:
+    COTANGENT_HOST_INLINE counter(queue, extent) {}
+    COTANGENT_HOST_INLINE void* at(extent i) {
+      value_ = std::int32_t(i);
+      return &value_;
+    }
+
+   private:
+    std::int32_t value_ = 0;
+  };
+
+  /// Runs the turns of a loop whose body works row by row (runs_by_rows): `turns(run)` goes through all of them and calls
+  /// run(state) for each. Threads take rows through all turns where that is worth it.
+  template <class Body, extent RowBytes, class Turns> static void loop_by_rows(const typename Body::state& b, extent length, const Turns& turns) {
+    constexpr cotangent::step kernel = Body::plan.steps[0];
+    constexpr extent least_parallel_work = 1 << 20;  // statements
+    const extent rows = b.value(extent_named(Body::plan, kernel, kernel.space[0])), block = rows_of_task(RowBytes, rows);
+    if (rows <= block || rows * length * kernel.statement_count <= least_parallel_work) return turns([](const auto& state) { Body::run(state); });
+    parallel_for(divide_up(rows, block), [&](extent t) {
+      turns([&](const auto& state) { steps<Body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
+    });
+  }
+
+  /// The numbers among a call's inputs stay where they are.
+  template <int Count> struct numbers {
+    template <class Size> COTANGENT_HOST_INLINE numbers(queue, const void**, int, const Size&) {}
+  };
+
+ private:
+  /// Rows whose carries stay in the cache of a core, several tasks for each thread.
+  static extent rows_of_task(extent row_bytes, extent rows) {
+    constexpr extent cache = 1 << 14, unit = 64;
+    const extent fit = cache / row_bytes, share = rows / (4 * num_threads());
+    return divide_up(fit < share ? fit : share, unit) * unit;
+  }
+};
+
+}  // namespace cotangent::host

@@ -1,0 +1,132 @@
+#pragma once
+/// A device of many threads as a backend: how the steps of an executable run on a queue of one (compiler/executable.hpp).
+///
+/// A queue names a device and an order of work on it. It is small, and has
+///   run(grid)                                    (backends/simt/kernel.hpp)
+///   copy(to, from, bytes)                        within the device's memory
+///   copy_to_host(to, from, bytes)                when the work before it is done
+///   sort(keys, values, count)                    by key; equal keys keep their order
+///   product<T>(product, a, b, c)                 c = a b
+///   constant(elements, bytes)                    where the device keeps these elements of the program
+///   memory(queue, bytes)                         memory until the work that was given before its end is done, with data()
+
+#include <cotangent/backends/simt/gemm.hpp>
+#include <cotangent/backends/simt/opaque.hpp>
+
+namespace cotangent::simt {
+
+template <class Executable> struct steps {
+  static constexpr const auto& plan = Executable::plan;
+  static constexpr const auto& graph = Executable::graph;
+  using state = typename Executable::state;
+
+  template <int Step> static void run(const state& s) {
+    constexpr cotangent::step x = plan.steps[Step];
+    if constexpr (x.node < 0) {
+      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+      extent extents[x.slot_count > 0 ? x.slot_count : 1];
+      Executable::template local_arguments<Step>(s, buffers, extents);
+      run_kernel<typename Executable::lowered::template kernel_of<Step>>(s.queue, buffers, extents);
+    } else if constexpr (graph.nodes[x.node].op_id == primitive_of<gemm_p>.id) {
+      using T = type_of<graph.nodes[x.node].type>;
+      const matrix_product p = Executable::template product_of<Step>(s);
+      void* buffers[3];
+      Executable::template local_arguments<Step>(s, buffers, nullptr);
+      if (p.batch * p.rows * p.columns > 0)
+        s.queue.product(p, static_cast<const T*>(buffers[0]), static_cast<const T*>(buffers[1]), static_cast<T*>(buffers[2]));
+    } else {
+      constexpr node n = graph.nodes[x.node];
+      array_ref refs[x.buffer_count];
+      Executable::template array_arguments<Step>(s, refs);
+      constexpr dtype first = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
+      opaque<primitive_with_id<n.op_id>>::template run<type_of<first>>(s.queue, refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
+    }
+  }
+};
+
+/// Writes the C++ numbers of a call to the device: they travel with the grid's arguments.
+template <int Count> struct numbers_grid {
+  static constexpr int threads = 32, bytes_each = 16;
+  struct alignas(bytes_each) number {
+    unsigned char bytes[bytes_each];
+  };
+  number numbers[Count];
+  number* to;
+
+  extent blocks() const { return 1; }
+  COTANGENT_HD void operator()(extent, int thread) const {
+    for (int i = thread; i < Count; i += threads) to[i] = numbers[i];
+  }
+};
+
+/// Moves the numbers among a call's inputs to the device: size_of_number(i) is that of input i, or 0.
+template <class Queue, int Count> class numbers_on_device {
+ public:
+  template <class Size>
+  numbers_on_device(const Queue& q, const void** inputs, int input_count, const Size& size_of_number) : memory_(q, Count * numbers_grid<Count>::bytes_each) {
+    numbers_grid<Count> grid{};
+    grid.to = reinterpret_cast<typename numbers_grid<Count>::number*>(memory_.data());
+    for (int i = 0, k = 0; i < input_count; ++i) {
+      const std::size_t size = size_of_number(i);
+      if (size == 0) continue;
+      std::memcpy(grid.numbers[k].bytes, inputs[i], size);
+      inputs[i] = grid.to + k++;
+    }
+    q.run(grid);
+  }
+
+ private:
+  typename Queue::memory memory_;
+};
+template <class Queue> class numbers_on_device<Queue, 0> {
+ public:
+  template <class Size> numbers_on_device(const Queue&, const void**, int, const Size&) {}
+};
+
+struct count_up {
+  std::int32_t* to;
+  COTANGENT_HD void operator()(extent i) const { to[i] = std::int32_t(i); }
+};
+
+/// See `executable`.
+template <class Queue> struct backend {
+  using queue = Queue;
+  using memory = typename Queue::memory;
+  static constexpr schedule_choices choices{.row_blocks = false};
+  static constexpr extent stack_bytes = 0;
+  template <class Executable> using steps = simt::steps<Executable>;
+
+  template <class Elements> static const void* constant(const Queue& q, const Elements& elements) { return q.constant(elements.data(), elements.size() * sizeof(elements[0])); }
+  static void copy(const Queue& q, void* to, const void* from, extent bytes) { q.copy(to, from, bytes); }
+  template <class T> static T read(const Queue& q, const void* from) {
+    T value;
+    q.copy_to_host(&value, from, sizeof value);
+    return value;
+  }
+  template <class T> class result {
+   public:
+    explicit result(const Queue& q) : queue_(q), memory_(q, sizeof(T)) {}
+    void* address() { return memory_.data(); }
+    T get() const { return read<T>(queue_, memory_.data()); }
+
+   private:
+    Queue queue_;
+    memory memory_;
+  };
+  class counter {
+   public:
+    counter(const Queue& q, extent count) : memory_(q, count * extent(sizeof(std::int32_t))) {
+      for_each(q, count, count_up{reinterpret_cast<std::int32_t*>(memory_.data())});
+    }
+    void* at(extent i) { return memory_.data() + i * extent(sizeof(std::int32_t)); }
+
+   private:
+    memory memory_;
+  };
+  template <class Body, extent RowBytes, class Turns> static void loop_by_rows(const typename Body::state&, extent, const Turns& turns) {
+    turns([](const auto& state) { Body::run(state); });
+  }
+  template <int Count> using numbers = numbers_on_device<Queue, Count>;
+};
+
+}  // namespace cotangent::simt

@@ -1,0 +1,400 @@
+#pragma once
+/// Kernel types on devices of many threads, one point of the iteration space per lane of a thread: what every thread of every
+/// block does, as function objects. A CUDA device runs them as grids (backends/cuda); Thrust's host systems run block after
+/// block the same text (backends/thrust).
+///
+/// A grid G has
+///   G::threads                     per block
+///   blocks()                       how many
+///   operator()(block, thread)
+/// or, if the threads of a block add up what they have found,
+///   G::sums                        trivial; of one thread
+///   G::merge(a, b)                 a <- a and b
+///   group                          so many threads (a power of two) have sums of one result
+///   place(thread)                  of a thread among those of its block, where groups stand together
+///   collect(block, place)          the sums of a thread
+///   finish(block, place, sums)     called for the first place of each group
+///
+/// How work is cut depends on extents alone: results are the same, bit for bit, on every device that computes alike.
+
+#include <cotangent/backends/cpu/statements.hpp>
+
+namespace cotangent::simt {
+
+using namespace kernels;
+
+COTANGENT_HD constexpr extent divide_up(extent a, extent b) { return (a + b - 1) / b; }
+COTANGENT_HD constexpr extent smaller(extent a, extent b) { return a < b ? a : b; }
+/// The smallest power of two that is n or more, at most `most`.
+constexpr int power_of_two(extent n, int most) {
+  int p = 1;
+  while (p < n && p < most) p *= 2;
+  return p;
+}
+/// i / n; half of the numbers' bits are enough for most arrays, and take a quarter of the time.
+COTANGENT_HD inline extent quotient(extent i, extent n) { return ((i | n) >> 32) == 0 ? extent(unsigned(i) / unsigned(n)) : i / n; }
+
+inline constexpr int block_threads = 256;
+
+/// A kernel's arguments, passed by value.
+template <class Kernel> struct arguments {
+  using layout = layout_of<Kernel>;
+  void* buffers[layout::shape.buffers > 0 ? layout::shape.buffers : 1];
+  extent slots[layout::shape.slots > 0 ? layout::shape.slots : 1];
+
+  arguments() = default;
+  arguments(void* const* from, const extent* extents) {
+    for (int i = 0; i < layout::shape.buffers; ++i) buffers[i] = from[i];
+    for (int i = 0; i < layout::shape.slots; ++i) slots[i] = extents[i];
+  }
+
+  /// The number of points along the merged dimensions of a set.
+  extent points(std::uint32_t dims) const {
+    extent n = 1;
+    for (int d = 0; d < layout::dims.rank; ++d)
+      if (dims >> d & 1u) n *= layout::extent_of(d, slots);
+    return n;
+  }
+};
+
+/// All merged dimensions of a kernel, as bits.
+template <class Layout> inline constexpr std::uint32_t every_dim = (std::uint32_t(1) << Layout::dims.rank) - 1;
+
+/// Sets the indices along the dimensions of a set to those of point number `point` among them, in row-major order.
+template <class Layout, std::uint32_t Dims> COTANGENT_HD inline void set_indices(position<Layout>& at, extent point) {
+  constexpr int first = Dims == 0 ? 0 : std::countr_zero(Dims), rank = Layout::dims.rank;
+  COTANGENT_UNROLL
+  for (int d = rank - 1; d >= 0; --d) {
+    if (!(Dims >> d & 1u)) continue;
+    if (d == first) {
+      at.index[d] = point;
+      break;
+    }
+    const extent size = Layout::extent_of(d, at.slots), rest = quotient(point, size);
+    at.index[d] = point - rest * size;
+    point = rest;
+  }
+}
+template <class Layout> COTANGENT_HD inline extent lane_of(const position<Layout>& at) { return at.index[Layout::dims.rank > 0 ? Layout::dims.rank - 1 : 0]; }
+
+/// One statement for several points.
+COTANGENT_LANES template <class Step, unsigned long Places, class E, int Points> COTANGENT_INLINE int run_statement(E (&e)[Points]) {
+  COTANGENT_UNROLL
+  for (int p = 0; p < Points; ++p) Step::run(e[p], Places);
+  return 0;
+}
+/// Statements First + I... for several points: each for all of them before the next, so that loads do not wait for each other.
+COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int Points, int... I>
+COTANGENT_INLINE void run_statements(E (&e)[Points], std::integer_sequence<int, I...>) {
+  const int done[] = {0, run_statement<kernels::step<typename numbered_at<Forms, Table.form[First + I]>::type, (Table.sources[First + I] & ~facts::runs_tile), E>, number<Table.registers[First + I]>>(e)...};
+  (void)done;
+}
+COTANGENT_LANES template <stage Stage, class Layout, class Reductions, class Analysis, class E, int Points, int... C>
+COTANGENT_INLINE void evaluate_points(program<Layout, Reductions, Analysis>, E (&e)[Points], std::integer_sequence<int, C...>) {
+  constexpr int first = first_of<Analysis>(Stage), last = last_of<Analysis>(Stage);
+  const int done[] = {0, (run_statements<typename Analysis::form_list, Analysis::table, first + C * chunk>(
+                              e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
+                          0)...};
+  (void)done;
+}
+
+/// A kernel's statements at the points whose positions are given; reductions go to sums[0], sums[1], ...
+template <class Kernel, int Points, class Sums, std::size_t... P>
+COTANGENT_HD inline void run_points(const position<layout_of<Kernel>> (&at)[Points], Sums (&sums)[Points], std::index_sequence<P...>) {
+  using layout = layout_of<Kernel>;
+  using point = evaluation<layout, 1, false, Sums>;
+  fixed_registers<layout, 1> fixed[Points];
+  point e[Points] = {point(at[P], lane_of(at[P]), 1, fixed[P], sums[P])...};
+  evaluate_points<stage::constants>(program_of<Kernel>{}, e, chunks_of<stage::constants, analysis<Kernel>>{});
+  evaluate_points<stage::per_row>(program_of<Kernel>{}, e, chunks_of<stage::per_row, analysis<Kernel>>{});
+  evaluate_points<stage::per_vector>(program_of<Kernel>{}, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
+}
+/// How many points of a kernel a thread computes side by side.
+template <class Layout> inline constexpr int points_at_once = Layout::shape.varying.total() <= 16 ? 4 : Layout::shape.varying.total() <= 48 ? 2 : 1;
+
+/// A kernel without reductions.
+template <class Kernel> struct point_grid {
+  using layout = layout_of<Kernel>;
+  static constexpr int threads = block_threads, at_once = points_at_once<layout>;
+  arguments<Kernel> a;
+  extent points;
+
+  point_grid(void* const* buffers, const extent* extents) : a(buffers, extents), points(a.points(every_dim<layout>)) {}
+  extent blocks() const { return divide_up(points, threads * at_once); }
+
+  COTANGENT_HD void operator()(extent block, int thread) const {
+    const extent first = block * (threads * at_once) + thread;
+    if constexpr (at_once > 1)
+      if (first + (at_once - 1) * threads < points) return run<at_once>(first);
+    for (extent point = first; point < smaller(points, first + at_once * threads); point += threads) run<1>(point);
+  }
+
+ private:
+  template <int Count> COTANGENT_HD void run(extent first) const {
+    position<layout> at[Count];
+    no_reductions none[Count];
+  COTANGENT_UNROLL
+    for (int p = 0; p < Count; ++p) {
+      at[p] = position<layout>(a.buffers, a.slots);
+      set_indices<layout, every_dim<layout>>(at[p], first + p * threads);
+    }
+    run_points<Kernel>(at, none, std::make_index_sequence<Count>{});
+  }
+};
+
+/// A reduction taken apart.
+template <class Reduce> struct reduce_parts;
+template <class Op, class T, int B, class A, reduce_facts Facts> struct reduce_parts<resolved_reduce<kernels::reduce<Op, T, B, A>, Facts>> {
+  using operation = Op;
+  using type = T;
+  using where = A;
+  static constexpr reduce_facts facts = Facts;
+  static constexpr int buffer = B, place = Facts.place;
+  static constexpr std::uint32_t kept = Facts.kept_dims;
+};
+
+/// One reduction's sum of one thread.
+template <class Reduce, int Bytes> struct thread_sum {
+  register_type<typename reduce_parts<Reduce>::type, 1, Bytes> value;
+};
+/// The sums of one thread for the reductions that keep the dimensions Kept. Others are left out, and stores unless Stores.
+template <int Bytes, std::uint32_t Kept, bool Stores, class List> struct thread_sums;
+template <int Bytes, std::uint32_t Kept, bool Stores, class... R> struct thread_sums<Bytes, Kept, Stores, reduce_list<R...>> : thread_sum<R, Bytes>... {
+  static constexpr bool leaves_out_stores = !Stores;
+  template <class Reduce> static constexpr bool has = reduce_parts<Reduce>::kept == Kept;
+
+  template <class Reduce> COTANGENT_HD auto& of() { return static_cast<thread_sum<Reduce, Bytes>&>(*this).value; }
+
+  COTANGENT_HD void clear() {
+    const int done[] = {0, clear_one<R>()...};
+    (void)done;
+  }
+  template <class Reduce, class V, class E> COTANGENT_INLINE void add(Reduce, const V& value, const E&) {
+    if constexpr (has<Reduce>) of<Reduce>() = reduce_parts<Reduce>::operation::combine(of<Reduce>(), value);
+  }
+  COTANGENT_HD void merge(thread_sums& other) {
+    const int done[] = {0, merge_one<R>(other)...};
+    (void)done;
+  }
+
+ private:
+  template <class Reduce> COTANGENT_HD int clear_one() {
+    using T = typename reduce_parts<Reduce>::type;
+    if constexpr (has<Reduce>) of<Reduce>() = register_type<T, 1, Bytes>(reduce_parts<Reduce>::operation::template identity<T>());
+    return 0;
+  }
+  template <class Reduce> COTANGENT_HD int merge_one(thread_sums& other) {
+    if constexpr (has<Reduce>) of<Reduce>() = reduce_parts<Reduce>::operation::combine(of<Reduce>(), other.template of<Reduce>());
+    return 0;
+  }
+};
+
+/// How the points of a kernel that go to each result are shared out: `width` results by a block, `group` threads for each, in
+/// `chunks` parts that are combined afterwards.
+struct sharing {
+  extent results = 1, summed = 1;
+  int width = 1, group = 1;
+  extent chunks = 1, chunk = 1;
+
+  /// Lanes: whether neighbouring results, and not neighbouring points of one result, are neighbours in memory.
+  static sharing of(extent results, extent summed, bool lanes, int threads) {
+    constexpr extent of_a_thread = 16, many_blocks = 1024, wide = 32;
+    sharing s;
+    s.results = results, s.summed = summed;
+    if (lanes) s.width = results >= many_blocks * threads ? threads : power_of_two(results, int(wide) < threads ? int(wide) : threads);
+    else s.width = threads / power_of_two(divide_up(summed, of_a_thread), threads);
+    s.group = threads / s.width;
+    const extent blocks = divide_up(results, s.width), parts = divide_up(summed, of_a_thread * s.group);
+    if (blocks > 0 && blocks < many_blocks && parts > 1) s.chunks = smaller(parts, divide_up(2 * many_blocks, blocks));
+    s.chunk = divide_up(summed, s.chunks);
+    return s;
+  }
+};
+
+/// One pass of a kernel with reductions: those that keep the dimensions Kept. Each result is finished by one group of threads,
+/// or one of its chunks, which then goes to `partial`.
+template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
+  using layout = layout_of<Kernel>;
+  static constexpr int bytes = mask_bytes<layout>;
+  using reductions = reductions_of<Kernel>;
+  using sums = thread_sums<bytes, Kept, Stores, reductions>;
+  static constexpr bool lanes = layout::dims.rank > 0 && (Kept >> (layout::dims.rank - 1) & 1u);
+  static constexpr int at_once = points_at_once<layout>;
+  static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : 32;
+  static constexpr int count = layout::shape.reductions;
+
+  arguments<Kernel> a;
+  sharing cut;
+  int group;
+  void* partial[count];  // [chunk][result], if there are chunks
+
+  reduction_grid(void* const* buffers, const extent* extents)
+      : a(buffers, extents), cut(sharing::of(a.points(Kept), a.points(every_dim<layout> & ~Kept), lanes, threads)), group(cut.group) {}
+  extent blocks() const { return divide_up(cut.results, cut.width) * cut.chunks; }
+
+  COTANGENT_HD static void merge(sums& x, sums& y) { x.merge(y); }
+  /// Neighbouring threads are at neighbouring elements.
+  COTANGENT_HD int place(int thread) const { return lanes ? thread % cut.width * group + thread / cut.width : thread; }
+
+  COTANGENT_HD sums collect(extent block, int place) const {
+    sums s[at_once];
+  COTANGENT_UNROLL
+    for (int p = 0; p < at_once; ++p) s[p].clear();
+    const extent r = result_of(block, place), first = chunk_of(block) * cut.chunk;
+    if (r < cut.results) {
+      const extent end = smaller(first + cut.chunk, cut.summed);
+      extent i = first + place % group;
+      if constexpr (at_once > 1)
+        for (; i + (at_once - 1) * group < end; i += at_once * group) run<at_once>(r, i, s);
+      for (; i < end; i += group) run<1>(r, i, reinterpret_cast<sums(&)[1]>(s[0]));
+    }
+  COTANGENT_UNROLL
+    for (int p = 1; p < at_once; ++p) s[0].merge(s[p]);
+    return s[0];
+  }
+  COTANGENT_HD void finish(extent block, int place, sums& s) const {
+    const extent r = result_of(block, place);
+    if (r < cut.results) finish_all(reductions{}, r, chunk_of(block), s);
+  }
+  /// Where result r lies.
+  template <class Reduce> COTANGENT_HD typename reduce_parts<Reduce>::type* address(extent r) const {
+    using parts = reduce_parts<Reduce>;
+    using where = typename parts::where;
+    position<layout> at(a.buffers, a.slots);
+    set_indices<layout, Kept>(at, r);
+    return static_cast<typename parts::type*>(a.buffers[parts::buffer]) + row_offset(where{}, at) + (lanes ? lane_of(at) * value_of<lane_stride<layout, where>>(at.slots) : 0);
+  }
+  /// The bytes of the partial results, which lie in `memory` if it is given.
+  std::size_t place_partials(char* memory) { return place_all(reductions{}, memory); }
+
+ private:
+  COTANGENT_HD extent chunk_of(extent block) const { return quotient(block, divide_up(cut.results, cut.width)); }
+  COTANGENT_HD extent result_of(extent block, int place) const {
+    return (block - chunk_of(block) * divide_up(cut.results, cut.width)) * cut.width + place / group;
+  }
+  template <class... R> COTANGENT_HD void finish_all(reduce_list<R...>, extent r, extent chunk, sums& s) const {
+    const int done[] = {0, finish_one<R>(r, chunk, s)...};
+    (void)done;
+  }
+  template <int Count> COTANGENT_HD void run(extent result, extent first, sums (&s)[Count]) const {
+    position<layout> at[Count];
+  COTANGENT_UNROLL
+    for (int p = 0; p < Count; ++p) {
+      at[p] = position<layout>(a.buffers, a.slots);
+      set_indices<layout, Kept>(at[p], result);
+      set_indices<layout, every_dim<layout> & ~Kept>(at[p], first + p * group);
+    }
+    run_points<Kernel>(at, s, std::make_index_sequence<Count>{});
+  }
+  template <class Reduce> COTANGENT_HD int finish_one(extent r, extent chunk, sums& s) const {
+    using parts = reduce_parts<Reduce>;
+    using T = typename parts::type;
+    if constexpr (parts::kept == Kept) {
+      const T value = s.template of<Reduce>()[0];
+      if (cut.chunks > 1) static_cast<T*>(partial[parts::place])[chunk * cut.results + r] = value;
+      else *address<Reduce>(r) = value;
+    }
+    return 0;
+  }
+
+  template <class... R> std::size_t place_all(reduce_list<R...>, char* memory) {
+    std::size_t bytes_used = 0;
+    const int done[] = {0, (reduce_parts<R>::kept == Kept ? place_one<R>(memory, bytes_used) : 0)...};
+    (void)done;
+    return bytes_used;
+  }
+  template <class Reduce> int place_one(char* memory, std::size_t& used) {
+    partial[reduce_parts<Reduce>::place] = memory + used;
+    used += (std::size_t(cut.chunks * cut.results) * sizeof(typename reduce_parts<Reduce>::type) + 63) / 64 * 64;
+    return 0;
+  }
+};
+
+/// Combines the chunks of a pass, in a fixed order.
+template <class Pass> struct combining_grid {
+  using sums = typename Pass::sums;
+  static constexpr int threads = Pass::threads;
+  Pass pass;
+  int group;
+
+  explicit combining_grid(const Pass& p) : pass(p), group(power_of_two(p.cut.chunks, 32)) {}
+  extent blocks() const { return divide_up(pass.cut.results, threads / group); }
+
+  COTANGENT_HD static void merge(sums& x, sums& y) { x.merge(y); }
+  COTANGENT_HD int place(int thread) const { return thread % (threads / group) * group + thread / (threads / group); }
+  COTANGENT_HD sums collect(extent block, int place) const {
+    sums s;
+    s.clear();
+    const extent r = block * (threads / group) + place / group;
+    if (r < pass.cut.results)
+      for (extent c = place % group; c < pass.cut.chunks; c += group) add_all(typename Pass::reductions{}, c * pass.cut.results + r, s);
+    return s;
+  }
+  COTANGENT_HD void finish(extent block, int place, sums& s) const {
+    const extent r = block * (threads / group) + place / group;
+    if (r < pass.cut.results) finish_all(typename Pass::reductions{}, r, s);
+  }
+
+ private:
+  template <class... R> COTANGENT_HD void add_all(reduce_list<R...>, extent at, sums& s) const {
+    const int done[] = {0, add_one<R>(at, s)...};
+    (void)done;
+  }
+  template <class Reduce> COTANGENT_HD int add_one(extent at, sums& s) const {
+    using T = typename reduce_parts<Reduce>::type;
+    if constexpr (sums::template has<Reduce>)
+      s.add(Reduce{}, register_type<T, 1, Pass::bytes>(static_cast<const T*>(pass.partial[reduce_parts<Reduce>::place])[at]), 0);
+    return 0;
+  }
+  template <class... R> COTANGENT_HD void finish_all(reduce_list<R...>, extent r, sums& s) const {
+    const int done[] = {0, finish_one<R>(r, s)...};
+    (void)done;
+  }
+  template <class Reduce> COTANGENT_HD int finish_one(extent r, sums& s) const {
+    if constexpr (sums::template has<Reduce>) *pass.template address<Reduce>(r) = s.template of<Reduce>()[0];
+    return 0;
+  }
+};
+
+/// The sets of dimensions that the reductions of a kernel keep, each once.
+struct kept_sets {
+  int count = 0;
+  std::uint32_t sets[64] = {};
+};
+template <class... R> constexpr kept_sets find_kept_sets(reduce_list<R...>) {
+  kept_sets k;
+  const std::uint32_t all[] = {0, reduce_parts<R>::kept...};
+  for (std::size_t i = 1; i <= sizeof...(R); ++i) {
+    bool found = false;
+    for (int j = 0; j < k.count; ++j) found = found || k.sets[j] == all[i];
+    if (!found) k.sets[k.count++] = all[i];
+  }
+  return k;
+}
+
+/// One pass over a kernel's points.
+template <class Kernel, std::uint32_t Kept, bool Stores, class Queue> void run_pass(const Queue& queue, void* const* buffers, const extent* extents) {
+  reduction_grid<Kernel, Kept, Stores> grid(buffers, extents);
+  if (grid.cut.results == 0) return;
+  if (grid.cut.chunks == 1) return queue.run(grid);
+  const typename Queue::memory partials(queue, extent(grid.place_partials(nullptr)));
+  grid.place_partials(reinterpret_cast<char*>(partials.data()));
+  queue.run(grid);
+  queue.run(combining_grid<decltype(grid)>(grid));
+}
+
+/// Runs a kernel. A kernel whose reductions keep different dimensions goes through its points once for each; stores are made
+/// by the last pass, because they may write over what the kernel reads.
+template <class Kernel, class Queue> void run_kernel(const Queue& queue, void* const* buffers, const extent* extents) {
+  constexpr kept_sets sets = find_kept_sets(reductions_of<Kernel>{});
+  if constexpr (sets.count == 0) {
+    const point_grid<Kernel> grid(buffers, extents);
+    if (grid.points > 0) queue.run(grid);
+  } else
+    [&]<std::size_t... P>(std::index_sequence<P...>) {
+      const int done[] = {0, (run_pass<Kernel, sets.sets[P], int(P) + 1 == sets.count>(queue, buffers, extents), 0)...};
+      (void)done;
+    }(std::make_index_sequence<std::size_t(sets.count)>{});
+}
+
+}  // namespace cotangent::simt

@@ -1,0 +1,238 @@
+#pragma once
+/// Primitives that run by themselves on whole buffers: the cumulative ones, roll, extent, scatters.
+
+#include <cotangent/backends/simt/kernel.hpp>
+#include <cotangent/compiler/executable.hpp>
+#include <cotangent/compiler/scatter_places.hpp>
+
+namespace cotangent::simt {
+
+/// The runs of one axis: `before` * `behind` lines of `count` elements, `behind` apart.
+struct axis_lines {
+  extent before = 1, count = 1, behind = 1;
+  axis_lines(const shape& dims, int axis) : count(dims[axis]) {
+    for (int i = 0; i < axis; ++i) before *= dims[i];
+    for (int i = axis + 1; i < dims.rank; ++i) behind *= dims[i];
+  }
+};
+
+/// f(i) for every i in [0, count), one per thread.
+template <class F> struct each_grid {
+  static constexpr int threads = block_threads;
+  extent count;
+  F f;
+
+  extent blocks() const { return divide_up(count, threads); }
+  COTANGENT_HD void operator()(extent block, int thread) const {
+    const extent i = block * threads + thread;
+    if (i < count) f(i);
+  }
+};
+template <class Queue, class F> void for_each(const Queue& queue, extent count, const F& f) {
+  if (count > 0) queue.run(each_grid<F>{count, f});
+}
+
+template <class P> struct opaque;
+
+/// Running values along an axis, in the order of running, in three turns: parts of lines are combined by themselves, then the
+/// parts before each part, and then every part runs from there.
+///
+/// State is what runs: `value first(at)`, `value next(value, value of at)`, and its elements combine as `combine(a, b)`.
+template <class Running> struct parts_of_lines {
+  using value = typename Running::value;
+  Running running;
+  extent count, behind, parts, part;
+  bool reverse;
+  value* totals;  // [line][part]
+
+  /// Element k of a line in the order of running.
+  COTANGENT_HD extent at(extent line, extent k) const {
+    const extent before = quotient(line, behind);
+    return before * count * behind + (reverse ? count - 1 - k : k) * behind + (line - before * behind);
+  }
+};
+template <class Running> struct total_of_part {
+  parts_of_lines<Running> p;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent line = quotient(i, p.parts), begin = (i - line * p.parts) * p.part, end = smaller(begin + p.part, p.count);
+    typename Running::value v = Running::identity();
+    for (extent k = begin; k < end; ++k) v = Running::combine(v, p.running.element(p.at(line, k)));
+    p.totals[i] = v;
+  }
+};
+template <class Running> struct totals_before {
+  parts_of_lines<Running> p;
+  COTANGENT_HD void operator()(extent line) const {
+    typename Running::value v = Running::identity();
+    for (extent i = line * p.parts; i < (line + 1) * p.parts; ++i) {
+      const typename Running::value own = p.totals[i];
+      p.totals[i] = v;
+      v = Running::combine(v, own);
+    }
+  }
+};
+template <class Running> struct run_part {
+  parts_of_lines<Running> p;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent line = quotient(i, p.parts), begin = (i - line * p.parts) * p.part, end = smaller(begin + p.part, p.count);
+    typename Running::value v = p.parts > 1 ? p.totals[i] : Running::identity();
+    for (extent k = begin; k < end; ++k) {
+      const extent at = p.at(line, k);
+      v = Running::combine(v, p.running.element(at));
+      p.running.store(at, v);
+    }
+  }
+};
+template <class Queue, class Running> void run_along(const Queue& queue, const shape& dims, const extent* attributes, Running running) {
+  const axis_lines lines(dims, int(attributes[0]));
+  const extent many = lines.before * lines.behind;
+  if (many == 0 || lines.count == 0) return;
+  constexpr extent enough_threads = 1 << 16, shortest = 64;
+  const extent wanted = divide_up(enough_threads, many), most = divide_up(lines.count, shortest);
+  parts_of_lines<Running> p{running, lines.count, lines.behind, smaller(wanted, most), 0, attributes[1] != 0, nullptr};
+  p.part = divide_up(lines.count, p.parts);
+  if (p.parts == 1) return for_each(queue, many, run_part<Running>{p});
+  const typename Queue::memory totals(queue, many * p.parts * extent(sizeof(typename Running::value)));
+  p.totals = reinterpret_cast<typename Running::value*>(totals.data());
+  for_each(queue, many * p.parts, total_of_part<Running>{p});
+  for_each(queue, many, totals_before<Running>{p});
+  for_each(queue, many * p.parts, run_part<Running>{p});
+}
+
+/// The running sums, products, ... of x in y. (The first element is combined with the identity, which changes no bits but those
+/// of -0 + 0.)
+template <class P, class T> struct running_value {
+  struct value {
+    T v;
+    bool any;
+  };
+  const T* x;
+  T* y;
+  COTANGENT_HD static value identity() { return {T(), false}; }
+  COTANGENT_HD static value combine(value a, value b) { return !a.any ? b : !b.any ? a : value{P::template combine<T>(a.v, b.v), true}; }
+  COTANGENT_HD value element(extent at) const { return {x[at], true}; }
+  COTANGENT_HD void store(extent at, value v) const { y[at] = v.v; }
+};
+template <class P> struct opaque_cumulative {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    run_along(queue, result.dims, attributes, running_value<P, T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data)});
+  }
+};
+template <> struct opaque<cumsum_p> : opaque_cumulative<cumsum_p> {};
+template <> struct opaque<cumprod_p> : opaque_cumulative<cumprod_p> {};
+template <> struct opaque<cummax_p> : opaque_cumulative<cummax_p> {};
+template <> struct opaque<cummin_p> : opaque_cumulative<cummin_p> {};
+
+/// y = a * (y before) + b.
+template <class T> struct running_recurrence {
+  struct value {
+    T a, b;
+  };
+  const T *a, *b;
+  T* y;
+  COTANGENT_HD static value identity() { return {T(1), T(0)}; }
+  COTANGENT_HD static value combine(value first, value then) { return {then.a * first.a, then.a * first.b + then.b}; }
+  COTANGENT_HD value element(extent at) const { return {a[at], b[at]}; }
+  COTANGENT_HD void store(extent at, value v) const { y[at] = v.b; }
+};
+template <> struct opaque<linear_recurrence_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    run_along(queue, result.dims, attributes,
+              running_recurrence<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data)});
+  }
+};
+
+template <class I> struct store_number {
+  I* to;
+  I number;
+  COTANGENT_HD void operator()(extent) const { *to = number; }
+};
+template <> struct opaque<extent_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent n = operands[0].dims[int(attributes[0])];
+    if (result.type == dtype::int64) for_each(queue, 1, store_number<std::int64_t>{static_cast<std::int64_t*>(result.data), n});
+    else for_each(queue, 1, store_number<std::int32_t>{static_cast<std::int32_t*>(result.data), std::int32_t(n)});
+  }
+};
+
+template <class T, class I> struct rolled {
+  const T* x;
+  T* y;
+  const I* shift;
+  extent count, behind;
+  bool reverse;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent line = quotient(i, behind), before = quotient(line, count), k = line - before * count;
+    extent from = extent(*shift) % count;
+    from = reverse ? k + from : k - from;
+    from = from < 0 ? from + count : from >= count ? from - count : from;
+    y[i] = x[(before * count + from) * behind + (i - line * behind)];
+  }
+};
+template <> struct opaque<roll_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const axis_lines lines(result.dims, int(attributes[0]));
+    const auto with = [&]<class I>(std::type_identity<I>) {
+      for_each(queue, result.dims.size(), rolled<T, I>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), static_cast<const I*>(operands[1].data),
+                                                       lines.count, lines.behind, attributes[1] != 0});
+    };
+    if (operands[1].type == dtype::int64) with(std::type_identity<std::int64_t>{});
+    else with(std::type_identity<std::int32_t>{});
+  }
+};
+
+/// The blocks of updates with their places, to be sorted by place.
+template <class I> struct find_places {
+  scatter_places places;
+  I *place, *block;
+  COTANGENT_HD void operator()(extent i) const {
+    extent at;
+    places.find(i, 1, &at);
+    place[i] = at >= 0 ? I(at) : ~I(0);
+    block[i] = I(i);
+  }
+};
+/// Element `i % size` of every block that goes to one place, in order, by the thread of the first of them.
+template <class P, class T, class I> struct combine_blocks {
+  scatter_places places;
+  const I *place, *block;
+  const T* u;
+  T* y;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent first = quotient(i, places.size), element = i - first * places.size;
+    const I at = place[first];
+    if (at == ~I(0) || (first > 0 && place[first - 1] == at)) return;
+    T* const to = y + extent(at) + places.offset_in_block(element);
+    T v = *to;
+    for (extent k = first; k < places.blocks && place[k] == at; ++k) v = P::combine(v, u[extent(block[k]) * places.size + element]);
+    *to = v;
+  }
+};
+/// Updates are sorted by place, so that each place sees them in their order: the same bits on every run.
+template <class P> struct opaque_scatter {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const array_ref& x = operands[0];
+    if (x.data != result.data && x.dims.size() > 0) queue.copy(result.data, x.data, x.dims.size() * extent(sizeof(T)));
+    const scatter_places places(operands, attributes);
+    if (places.blocks == 0 || places.size == 0 || x.dims.size() == 0) return;
+    constexpr extent most = (extent(1) << 32) - 1;
+    if (places.blocks < most && places.span < most) sorted<T, std::uint32_t>(queue, places, operands, result);
+    else sorted<T, std::uint64_t>(queue, places, operands, result);
+  }
+
+ private:
+  template <class T, class I, class Queue> static void sorted(const Queue& queue, const scatter_places& places, const array_ref* operands, const array_ref& result) {
+    const typename Queue::memory memory(queue, 2 * places.blocks * extent(sizeof(I)));
+    I *place = reinterpret_cast<I*>(memory.data()), *block = place + places.blocks;
+    for_each(queue, places.blocks, find_places<I>{places, place, block});
+    queue.sort(place, block, places.blocks);
+    for_each(queue, places.blocks * places.size, combine_blocks<P, T, I>{places, place, block, static_cast<const T*>(operands[1].data), static_cast<T*>(result.data)});
+  }
+};
+template <> struct opaque<scatter_p> : opaque_scatter<scatter_p> {};
+template <> struct opaque<scatter_add_p> : opaque_scatter<scatter_add_p> {};
+template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
+template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
+template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
+
+}  // namespace cotangent::simt

@@ -1,0 +1,108 @@
+#pragma once
+/// Thrust's systems on the host as devices: what a CUDA device does, on the CPU. Device 0 is the sequential system, device 1
+/// oneTBB's. They are there to test, on any machine, what runs on devices; the CPU's own backend is many times as fast.
+///
+/// Define COTANGENT_THRUST before including the library.
+
+// Thrust's own choice of a device is the GPU.
+#if !defined(__CUDACC__) && !defined(THRUST_DEVICE_SYSTEM)
+#define THRUST_DEVICE_SYSTEM THRUST_DEVICE_SYSTEM_CPP
+#endif
+#include <thrust/for_each.h>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/sort.h>
+#include <thrust/system/cpp/execution_policy.h>
+#include <thrust/system/tbb/execution_policy.h>
+
+#include <cotangent/backends/simt/backend.hpp>
+#include <cotangent/core/device.hpp>
+
+namespace cotangent::thrust_systems {
+
+class memory_of_system final : public device_memory {
+ public:
+  using device_memory::device_memory;
+  std::string description() const override { return index == 0 ? "Thrust's sequential system on the host" : "Thrust's oneTBB system on the host"; }
+  void* allocate(std::size_t bytes) const override { return acquire_block(bytes); }
+  void release(void* p, std::size_t bytes) const noexcept override { release_block(p, bytes); }
+  void copy_from_host(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
+  void copy_to_host(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
+  void wait() const override {}
+};
+
+inline std::vector<device> list() {
+  static const memory_of_system sequential(thrust_host::name, 0), threads(thrust_host::name, 1);
+  return {device(sequential), device(threads)};
+}
+inline const register_platform registered(thrust_host::name, list);
+
+/// One block of a grid: its threads one after the other.
+template <class Grid> struct run_block {
+  Grid grid;
+
+  void operator()(extent block) const {
+    for (int t = 0; t < Grid::threads; ++t) grid(block, t);
+  }
+};
+template <class Grid>
+  requires requires { typename Grid::sums; }
+struct run_block<Grid> {
+  Grid grid;
+
+  void operator()(extent block) const {
+    typename Grid::sums sums[Grid::threads];
+    for (int t = 0; t < Grid::threads; ++t) sums[grid.place(t)] = grid.collect(block, grid.place(t));
+    for (int half = grid.group / 2; half > 0; half /= 2)
+      for (int p = 0; p < Grid::threads; ++p)
+        if (p % grid.group < half) Grid::merge(sums[p], sums[p + half]);
+    for (int p = 0; p < Grid::threads; p += grid.group) grid.finish(block, p, sums[p]);
+  }
+};
+
+class queue {
+ public:
+  queue() = default;
+  explicit queue(const device& d) : threads_(d.index() == 1) {}
+
+  template <class Grid> void run(const Grid& grid) const {
+    with_system([&](const auto& system) {
+      ::thrust::for_each(system, ::thrust::counting_iterator<extent>(0), ::thrust::counting_iterator<extent>(grid.blocks()), run_block<Grid>{grid});
+    });
+  }
+  void copy(void* to, const void* from, extent bytes) const { std::memcpy(to, from, std::size_t(bytes)); }
+  void copy_to_host(void* to, const void* from, extent bytes) const { copy(to, from, bytes); }
+  template <class I> void sort(I* keys, I* values, extent count) const {
+    with_system([&](const auto& system) { ::thrust::stable_sort_by_key(system, keys, keys + count, values); });
+  }
+  template <class T> void product(const matrix_product& p, const T* a, const T* b, T* c) const { run(simt::product_grid<T>{p, a, b, c}); }
+  const void* constant(const void* elements, std::size_t) const { return elements; }
+
+  class memory {
+   public:
+    memory(const queue&, extent bytes) : bytes_(std::size_t(bytes)), data_(bytes > 0 ? static_cast<std::byte*>(acquire_block(bytes_)) : nullptr) {}
+    memory(const memory&) = delete;
+    memory& operator=(const memory&) = delete;
+    ~memory() {
+      if (data_) release_block(data_, bytes_);
+    }
+    std::byte* data() const { return data_; }
+
+   private:
+    std::size_t bytes_;
+    std::byte* data_;
+  };
+
+ private:
+  template <class F> void with_system(const F& f) const {
+    if (threads_) f(::thrust::tbb::par);
+    else f(::thrust::cpp::par);
+  }
+  bool threads_ = false;
+};
+
+struct backend : simt::backend<queue> {
+  using platform = thrust_host;
+};
+
+}  // namespace cotangent::thrust_systems
