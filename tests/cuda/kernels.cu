@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <cotangent/backends/cuda/kernel.hpp>
+#include <cotangent/backends/cuda/backend.hpp>
 
 #include "../written_kernels.hpp"
 
@@ -56,8 +56,8 @@ bool mixed_agrees(extent m, extent n) {
   for (extent j = 0; j < n; ++j) b[j] = float(j % 5), index[j] = int(j * 7 % 50);
   void* buffers[] = {on_device(x), on_device(index), on_device(table), on_device(b), on_device(y)};
   const extent slots[] = {m, n};
-  const ct::cuda::arguments<mixed> a(buffers, slots);
-  ct::cuda::run<mixed><<<64, 128>>>(a, ct::cuda::points_of(a));
+  const ct::simt::point_grid<mixed> grid(buffers, slots);
+  ct::gpu::run_grid<<<64, grid.threads>>>(grid, grid.blocks());
   cudaMemcpy(y.data(), buffers[4], y.size() * sizeof(float), cudaMemcpyDeviceToHost);
   for (void* p : buffers) cudaFree(p);
   for (extent i = 0; i < m; ++i)
@@ -72,8 +72,8 @@ bool mixed_agrees(extent m, extent n) {
 bool chain_runs(extent n) {
   std::vector<float> x(n, 0.5f), y(n);
   void* buffers[] = {on_device(x), on_device(x), on_device(y)};
-  const ct::cuda::arguments<chain<400>::type> a(buffers, &n);
-  ct::cuda::run<chain<400>::type><<<64, 128>>>(a, ct::cuda::points_of(a));
+  const ct::simt::point_grid<chain<400>::type> grid(buffers, &n);
+  ct::gpu::run_grid<<<64, grid.threads>>>(grid, grid.blocks());
   const bool done = cudaDeviceSynchronize() == cudaSuccess;
   for (void* p : buffers) cudaFree(p);
   return done;

@@ -176,6 +176,70 @@ template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
   return true;
 }
 
+/// What a buffer of a scan's body is to the loop, where the body is one kernel.
+struct loop_buffer {
+  enum kind { constant, index, carry, next_carry, x, y };
+  kind what = constant;
+  int number = 0;
+};
+/// Facts: control<scan_p>::facts. Local: the buffer's number in the kernel.
+template <class Facts> constexpr loop_buffer loop_buffer_of(int local) {
+  constexpr const auto& plan = Facts::body::plan;
+  const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + local)])];
+  if (b.where == buffer::output) return b.number < Facts::carries ? loop_buffer{loop_buffer::next_carry, b.number} : loop_buffer{loop_buffer::y, b.number - Facts::carries};
+  const int k = b.number - int(Facts::indexed);
+  if (b.where != buffer::input || k >= Facts::carries + Facts::xs) return {};
+  if (k < 0) return {loop_buffer::index, 0};
+  return k < Facts::carries ? loop_buffer{loop_buffer::carry, k} : loop_buffer{loop_buffer::x, k - Facts::carries};
+}
+/// The elements of carry k that belong to a row, in a body that runs by rows.
+template <class Facts> constexpr extent carry_row(int k) {
+  extent n = 1;
+  for (int d = 1; d < Facts::operand(k).dims.rank; ++d) n *= Facts::operand(k).dims[d];
+  return n;
+}
+/// Whether a thread can keep the carries of a row in registers: the body's kernel has a point per row, and there are few.
+template <class Facts> constexpr bool keeps_carries() {
+  constexpr extent most_elements = 64;
+  if (!Facts::by_rows) return false;
+  const step& kernel = Facts::body::plan.steps[0];
+  extent elements = 0;
+  for (int d = 1; d < kernel.space.rank; ++d)
+    if (kernel.space[d] != 1) return false;
+  for (int k = 0; k < Facts::carries; ++k) {
+    if (Facts::operand(k).type == dtype::boolean) return false;
+    elements += carry_row<Facts>(k);
+  }
+  return elements <= most_elements;
+}
+/// The turns of a scan: where the carries, and the slices of xs and ys, lie. Steps are in bytes per turn.
+template <class Facts> struct loop_turns {
+  typename Facts::carry carry;
+  const std::byte* x_at[Facts::xs + 1];
+  std::byte* y_at[Facts::ys + 1];
+  extent x_step[Facts::xs + 1], y_step[Facts::ys + 1];
+  extent start = 0, length = 0;
+
+  /// All turns, on copies of where they start.
+  template <class Run> COTANGENT_HOST_INLINE void each(typename Facts::body::state b, const Run& run_body) const {
+    using body = typename Facts::body;
+    constexpr int first_x = int(Facts::indexed) + Facts::carries;
+    typename Facts::carry at = carry;
+    const std::byte* x[Facts::xs + 1];
+    std::byte* y[Facts::ys + 1];
+    for (int k = 0; k < Facts::xs; ++k) x[k] = x_at[k];
+    for (int k = 0; k < Facts::ys; ++k) y[k] = y_at[k];
+    typename body::backend::counter counter(b.queue, Facts::indexed ? length : 0);
+    for (extent i = 0, index = start; i < length; ++i, index += Facts::reverse ? -1 : 1) {
+      if constexpr (Facts::indexed) body::input(b, 0) = counter.at(index);
+      at.step(b, ((length - 1 - i) & 1) == 0);
+      for (int k = 0; k < Facts::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x[k]), x[k] += x_step[k];
+      for (int k = 0; k < Facts::ys; ++k) body::output(b, Facts::carries + k) = y[k], y[k] += y_step[k];
+      run_body(b);
+    }
+  }
+};
+
 template <> struct control<scan_p> {
   template <class Executable, int N> struct facts : call_facts<Executable, N> {
     using base = call_facts<Executable, N>;
@@ -217,8 +281,8 @@ template <> struct control<scan_p> {
     std::byte* memory = at.buffer(f::operands + f::results);
     const run_time_memory<backend, !f::carry::is_static> beside(s.queue, f::carry::run_time_bytes(at));
     std::byte* places = beside.data();
-    typename f::carry carry(at, f::carry::is_static ? memory : places);
-    if (length == 0) return carry.finish(s.queue);
+    loop_turns<f> turns{{at, f::carry::is_static ? memory : places}, {}, {}, {}, {}, f::reverse ? length - 1 : 0, length};
+    if (length == 0) return turns.carry.finish(s.queue);
 
     constexpr int first_carry = int(f::indexed), first_constant = first_carry + f::carries + f::xs;
     placed_body<body> placed(s.queue, memory, [&](int input) {
@@ -230,50 +294,26 @@ template <> struct control<scan_p> {
     typename body::state& b = placed.state;
     for (int k = 0; k < f::constants; ++k) body::input(b, first_constant + k) = at.buffer(f::carries + f::xs + k);
 
-    const std::byte* x_at[f::xs + 1];
-    std::byte* y_at[f::ys + 1];
-    extent x_step[f::xs + 1], y_step[f::ys + 1];
-    const extent start = f::reverse ? length - 1 : 0;
     for (int k = 0; k < f::xs; ++k) {
       const node& o = f::operand(f::carries + k);
-      x_step[k] = at.bytes(o.type, erase(o.dims, 0));
-      x_at[k] = at.buffer(f::carries + k) + start * x_step[k];
-      if (f::reverse) x_step[k] = -x_step[k];
+      const extent bytes = at.bytes(o.type, erase(o.dims, 0));
+      turns.x_at[k] = at.buffer(f::carries + k) + turns.start * bytes;
+      turns.x_step[k] = f::reverse ? -bytes : bytes;
     }
     for (int k = 0; k < f::ys; ++k) {
       const call_form::result r = f::result(f::carries + k);
-      y_step[k] = at.bytes(r.type, erase(r.dims, 0));
-      y_at[k] = at.buffer(f::operands + f::carries + k) + start * y_step[k];
-      if (f::reverse) y_step[k] = -y_step[k];
+      const extent bytes = at.bytes(r.type, erase(r.dims, 0));
+      turns.y_at[k] = at.buffer(f::operands + f::carries + k) + turns.start * bytes;
+      turns.y_step[k] = f::reverse ? -bytes : bytes;
     }
-    const auto all_turns = [&](const auto& run_body) { turns<f>(b, carry, x_at, x_step, y_at, y_step, start, length, run_body); };
-    if constexpr (f::by_rows) backend::template loop_by_rows<body, f::row_bytes>(b, length, all_turns);
-    else all_turns(whole_body<body>());
+    if constexpr (f::by_rows) backend::template loop_by_rows<f>(b, turns);
+    else turns.each(b, whole_body<body>());
   }
 
  private:
   template <class Body> struct whole_body {
     COTANGENT_HOST_INLINE void operator()(const typename Body::state& s) const { Body::run(s); }
   };
-  /// All turns of the loop, on copies of where it starts.
-  template <class F, class Run>
-  static COTANGENT_HOST_INLINE void turns(typename F::body::state b, typename F::carry carry, const std::byte* const (&x_start)[F::xs + 1], const extent (&x_step)[F::xs + 1],
-                                     std::byte* const (&y_start)[F::ys + 1], const extent (&y_step)[F::ys + 1], extent start, extent length, const Run& run_body) {
-    using body = typename F::body;
-    constexpr int first_x = int(F::indexed) + F::carries;
-    const std::byte* x_at[F::xs + 1];
-    std::byte* y_at[F::ys + 1];
-    for (int k = 0; k < F::xs; ++k) x_at[k] = x_start[k];
-    for (int k = 0; k < F::ys; ++k) y_at[k] = y_start[k];
-    typename body::backend::counter counter(b.queue, F::indexed ? length : 0);
-    for (extent i = 0, index = start; i < length; ++i, index += F::reverse ? -1 : 1) {
-      if constexpr (F::indexed) body::input(b, 0) = counter.at(index);
-      carry.step(b, ((length - 1 - i) & 1) == 0);
-      for (int k = 0; k < F::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x_at[k]), x_at[k] += x_step[k];
-      for (int k = 0; k < F::ys; ++k) body::output(b, F::carries + k) = y_at[k], y_at[k] += y_step[k];
-      run_body(b);
-    }
-  }
 };
 
 template <> struct control<while_p> {

@@ -130,6 +130,7 @@ template <class Backend, class F, class... A> struct compiled_call {
   template <class On, class... X> static COTANGENT_HOST_INLINE result call(const On& on, X&... arguments) {
     if constexpr (!the_program::valid) return result{};  // the error is reported; no other may follow
     else {
+      [[maybe_unused]] const typename Backend::scope scope(on);
       state s;
       s.queue = queue(on);
       const void* in[inputs > 0 ? inputs : 1];
@@ -152,6 +153,7 @@ template <class Backend, class F, class... A> struct compiled_call {
 
   /// Into existing arrays or views: their shapes are checked first; they may not overlap the arguments.
   template <class On, class R, class... X> static void call_into(const On& on, R& r, const X&... arguments) {
+    [[maybe_unused]] const typename Backend::scope scope(on);
     state s;
     s.queue = queue(on);
     const void* in[inputs > 0 ? inputs : 1];

@@ -123,8 +123,11 @@ template <class Executable> struct steps {
 
   /// The group of row blocks that step `at` is in, or -1.
   static constexpr int blocks_at(int at) {
-    for (std::size_t i = 0; i < plan.blocks.size(); ++i)
-      if (at >= plan.blocks[i].first && at < plan.blocks[i].first + plan.blocks[i].count) return int(i);
+    int i = 0;
+    for (const row_blocks& r : plan.blocks) {
+      if (at >= r.first && at < r.first + r.count) return i;
+      ++i;
+    }
     return -1;
   }
   /// Memory for the sums over rows of the steps of a group: copies, one per task.
@@ -228,6 +231,9 @@ struct backend {
     queue() = default;
     template <class Device> explicit queue(const Device&) {}
   };
+  struct scope {
+    template <class Device> explicit scope(const Device&) {}
+  };
   static constexpr schedule_choices choices{};
   static constexpr extent stack_bytes = 8192;
   template <class Executable> using steps = host::steps<Executable>;
@@ -267,15 +273,16 @@ struct backend {
     std::int32_t value_ = 0;
   };
 
-  /// Runs the turns of a loop whose body works row by row (runs_by_rows): `turns(run)` goes through all of them and calls
-  /// run(state) for each. Threads take rows through all turns where that is worth it.
-  template <class Body, extent RowBytes, class Turns> static void loop_by_rows(const typename Body::state& b, extent length, const Turns& turns) {
-    constexpr cotangent::step kernel = Body::plan.steps[0];
+  /// Runs the turns of a loop whose body works row by row (runs_by_rows). Threads take rows through all turns where that is
+  /// worth it.
+  template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) {
+    using body = typename Facts::body;
+    constexpr cotangent::step kernel = body::plan.steps[0];
     constexpr extent least_parallel_work = 1 << 20;  // statements
-    const extent rows = b.value(extent_named(Body::plan, kernel, kernel.space[0])), block = rows_of_task(RowBytes, rows);
-    if (rows <= block || rows * length * kernel.statement_count <= least_parallel_work) return turns([](const auto& state) { Body::run(state); });
+    const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = rows_of_task(Facts::row_bytes, rows);
+    if (rows <= block || rows * turns.length * kernel.statement_count <= least_parallel_work) return turns.each(b, [](const auto& state) { body::run(state); });
     parallel_for(divide_up(rows, block), [&](extent t) {
-      turns([&](const auto& state) { steps<Body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
+      turns.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
     });
   }
 

@@ -90,6 +90,13 @@ template <class Reductions>
   requires requires { Reductions::leaves_out_stores; }
 inline constexpr bool leaves_out_stores<Reductions> = Reductions::leaves_out_stores;
 
+/// Whether an evaluation keeps the elements of buffer B in registers, at hand of what stands for its reductions: the carries of
+/// a loop.
+template <class Reductions, int B> inline constexpr bool keeps_buffer = false;
+template <class Reductions, int B>
+  requires requires { Reductions::template keeps<B>; }
+inline constexpr bool keeps_buffer<Reductions, B> = Reductions::template keeps<B>;
+
 /// One evaluation of a kernel's statements: lanes lane .. lane + N - 1 of the row at `at`, of which the first
 /// `count` exist; Partial says that count may be less than N.
 template <class Layout, int N, bool Partial, class Reductions = no_reductions> struct evaluation {
@@ -98,6 +105,7 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions> s
   static constexpr bool partial = Partial;
   static constexpr int bytes = mask_bytes<Layout>;
   static constexpr bool stores = !leaves_out_stores<Reductions>;
+  template <int B> static constexpr bool keeps = keeps_buffer<Reductions, B>;
   template <class T> using reg = register_type<T, N, bytes>;
 
   const position<Layout>& at;
@@ -175,6 +183,10 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     using reg = typename E::template reg<T>;
     constexpr extent stride = lane_stride<typename E::layout, A>;
     reg& r = e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0));
+    if constexpr (E::template keeps<B>) {
+      r = e.reductions.template kept<T, B>(A{});
+      return;
+    }
     const T* p = e.template address<const T, B>(A{}, X{}...);
     if constexpr (scattered<X...>) {
       extent offsets[E::lanes];
@@ -297,11 +309,12 @@ template <class Op, class T, class... A, unsigned Sources, class E> struct step<
 
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<store<T, B, A, X...>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
-    if constexpr (!E::stores) return;
     constexpr extent stride = lane_stride<typename E::layout, A>;
     T* p = e.template address<T, B>(A{}, X{}...);
     const auto value = e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1));
-    if constexpr (scattered<X...>) {
+    if constexpr (!E::stores) return;
+    else if constexpr (E::template keeps<B>) e.reductions.template keep<T, B>(A{}, value);
+    else if constexpr (scattered<X...>) {
       extent offsets[E::lanes];
       e.offsets(offsets, A{}, X{}...);
       for (int i = 0; i < E::lanes; ++i)

@@ -9,11 +9,28 @@
 ///   product<T>(product, a, b, c)                 c = a b
 ///   constant(elements, bytes)                    where the device keeps these elements of the program
 ///   memory(queue, bytes)                         memory until the work that was given before its end is done, with data()
+///   remember(describe)                           the step that is given next, as a function that names it
 
 #include <cotangent/backends/simt/gemm.hpp>
+#include <cotangent/backends/simt/loop.hpp>
 #include <cotangent/backends/simt/opaque.hpp>
+#include <cotangent/core/device.hpp>
 
 namespace cotangent::simt {
+
+/// Names a step for messages.
+template <class Executable, int Step> std::string describe_step() {
+  constexpr cotangent::step x = Executable::plan.steps[Step];
+  const graph g = thaw(Executable::graph);
+  std::string text = "step " + std::to_string(Step);
+  if (x.node >= 0) return text + ": " + std::string(g[x.node].op->name);
+  text += ": the kernel of";
+  for (int k = 0; k < x.statement_count; ++k) {
+    const statement& t = Executable::plan.statements[std::size_t(x.statements + k)];
+    if (t.node >= 0) (text += ' ') += g[t.node].op->name;
+  }
+  return text;
+}
 
 template <class Executable> struct steps {
   static constexpr const auto& plan = Executable::plan;
@@ -22,6 +39,7 @@ template <class Executable> struct steps {
 
   template <int Step> static void run(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
+    s.queue.remember(describe_step<Executable, Step>);
     if constexpr (x.node < 0) {
       void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
       extent extents[x.slot_count > 0 ? x.slot_count : 1];
@@ -92,6 +110,9 @@ struct count_up {
 template <class Queue> struct backend {
   using queue = Queue;
   using memory = typename Queue::memory;
+  struct scope {
+    explicit scope(const device&) {}
+  };
   static constexpr schedule_choices choices{.row_blocks = false};
   static constexpr extent stack_bytes = 0;
   template <class Executable> using steps = simt::steps<Executable>;
@@ -123,9 +144,12 @@ template <class Queue> struct backend {
    private:
     memory memory_;
   };
-  template <class Body, extent RowBytes, class Turns> static void loop_by_rows(const typename Body::state&, extent, const Turns& turns) {
-    turns([](const auto& state) { Body::run(state); });
+  /// Turns of a loop whose body works row by row: in one kernel if the carries of a row fit into registers.
+  template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) {
+    if constexpr (keeps_carries<Facts>()) run_loop<Facts>(b, turns);
+    else turns.each(b, [](const auto& state) { Facts::body::run(state); });
   }
+
   template <int Count> using numbers = numbers_on_device<Queue, Count>;
 };
 

@@ -76,6 +76,7 @@ class queue {
     with_system([&](const auto& system) { ::thrust::stable_sort_by_key(system, keys, keys + count, values); });
   }
   template <class T> void product(const matrix_product& p, const T* a, const T* b, T* c) const { run(simt::product_grid<T>{p, a, b, c}); }
+  void remember(std::string (*)()) const {}
   const void* constant(const void* elements, std::size_t) const { return elements; }
 
   class memory {

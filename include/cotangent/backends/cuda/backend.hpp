@@ -1,0 +1,137 @@
+#pragma once
+/// CUDA as a backend. Files that nvcc compiles include it with the library; link with -lcublas.
+
+#include <cublas_v2.h>
+#include <cub/device/device_radix_sort.cuh>
+
+#include <cotangent/backends/cuda/memory.hpp>
+#include <cotangent/backends/simt/backend.hpp>
+
+namespace cotangent::gpu {
+
+/// A grid (backends/simt/kernel.hpp) as a kernel: blocks take the grid's blocks in turn.
+template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_grid(const __grid_constant__ Grid grid, extent blocks) {
+  for (extent block = blockIdx.x; block < blocks; block += gridDim.x) grid(block, int(threadIdx.x));
+}
+/// The same for threads that add up what they found.
+template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_summing_grid(const __grid_constant__ Grid grid, extent blocks) {
+  using sums = typename Grid::sums;
+  __shared__ alignas(16) unsigned char memory[sizeof(sums) * Grid::threads];
+  sums* const shared = reinterpret_cast<sums*>(memory);
+  const int thread = int(threadIdx.x), place = grid.place(thread);
+  for (extent block = blockIdx.x; block < blocks; block += gridDim.x) {
+    shared[place] = grid.collect(block, place);
+    __syncthreads();
+    for (int half = grid.group / 2; half > 0; half /= 2) {
+      if (thread % grid.group < half) Grid::merge(shared[thread], shared[thread + half]);
+      __syncthreads();
+    }
+    if (thread % grid.group == 0) grid.finish(block, thread, shared[thread]);
+    __syncthreads();
+  }
+}
+
+[[noreturn, gnu::cold]] inline void throw_cublas(const char* what, cublasStatus_t s) {
+  throw device_error(std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(s));
+}
+inline void check(const char* what, cublasStatus_t s) {
+  if (s != CUBLAS_STATUS_SUCCESS) throw_cublas(what, s);
+}
+/// This thread's cuBLAS handle for the current device, `index`.
+inline cublasHandle_t cublas_handle(int index) {
+  static thread_local std::map<int, cublasHandle_t> handles;  // never destroyed: the driver may go before the thread
+  cublasHandle_t& h = handles[index];
+  if (!h) check("cublasCreate", cublasCreate(&h));
+  return h;
+}
+
+class queue {
+ public:
+  queue() = default;
+  explicit queue(const device& d) : device_(&static_cast<const cuda_memory&>(d.memory())), stream_(device_->stream()) {}
+
+  template <class Grid> void run(const Grid& grid) const {
+    constexpr extent most_blocks = extent(1) << 30;
+    const extent blocks = grid.blocks();
+    if (blocks == 0) return;
+    const unsigned launched = unsigned(simt::smaller(blocks, most_blocks));
+    if constexpr (requires { typename Grid::sums; }) run_summing_grid<<<launched, Grid::threads, 0, stream_>>>(grid, blocks);
+    else run_grid<<<launched, Grid::threads, 0, stream_>>>(grid, blocks);
+    check("launching a kernel", cudaGetLastError());
+  }
+  void copy(void* to, const void* from, extent bytes) const {
+    check("copying on the device", cudaMemcpyAsync(to, from, std::size_t(bytes), cudaMemcpyDeviceToDevice, stream_));
+  }
+  void copy_to_host(void* to, const void* from, extent bytes) const { device_->copy_to_host(to, from, std::size_t(bytes)); }
+  const void* constant(const void* elements, std::size_t bytes) const { return device_->constant(elements, bytes); }
+  void remember(std::string (*describe)()) const { device_->remember(describe); }
+
+  template <class I> void sort(I* keys, I* values, extent count) const {
+    const memory other(*this, 2 * count * extent(sizeof(I)));
+    I* const spare = reinterpret_cast<I*>(other.data());
+    cub::DoubleBuffer<I> k(keys, spare), v(values, spare + count);
+    std::size_t bytes = 0;
+    check("sorting", cub::DeviceRadixSort::SortPairs(nullptr, bytes, k, v, count, 0, int(sizeof(I)) * 8, stream_));
+    const memory room(*this, extent(bytes));
+    check("sorting", cub::DeviceRadixSort::SortPairs(room.data(), bytes, k, v, count, 0, int(sizeof(I)) * 8, stream_));
+    if (k.Current() != keys) copy(keys, k.Current(), count * extent(sizeof(I)));
+    if (v.Current() != values) copy(values, v.Current(), count * extent(sizeof(I)));
+  }
+
+  /// cuBLAS is column-major: it computes the transpose, c' = b' a'. Float32 is computed in float32.
+  template <class T> void product(const matrix_product& p, const T* a, const T* b, T* c) const {
+    if constexpr (!std::is_floating_point_v<T>) run(simt::product_grid<T>{p, a, b, c});
+    else if (p.contracted == 0) check("an empty product", cudaMemsetAsync(c, 0, std::size_t(p.batch * p.rows * p.columns) * sizeof(T), stream_));
+    else {
+      constexpr bool single = std::is_same_v<T, float>;
+      const T one = 1, zero = 0;
+      const operand x = operand::of(p.right[1], p.right[2], p.contracted, p.columns), y = operand::of(p.left[1], p.left[2], p.rows, p.contracted);
+      cublasHandle_t handle = cublas_handle(device_->index);
+      check("cublasSetStream", cublasSetStream(handle, stream_));
+      check("a product of matrices",
+            cublasGemmStridedBatchedEx_64(handle, x.operation, y.operation, p.columns, p.rows, p.contracted, &one, b, single ? CUDA_R_32F : CUDA_R_64F, x.leading, p.right[0],
+                                          a, single ? CUDA_R_32F : CUDA_R_64F, y.leading, p.left[0], &zero, c, single ? CUDA_R_32F : CUDA_R_64F, p.columns,
+                                          p.rows * p.columns, p.batch, single ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT));
+    }
+  }
+
+  class memory {
+   public:
+    memory(const queue& q, extent bytes) : stream_(q.stream_), data_(bytes > 0 ? q.device_->allocate(std::size_t(bytes)) : nullptr) {}
+    memory(const memory&) = delete;
+    memory& operator=(const memory&) = delete;
+    ~memory() {
+      if (data_) cudaFreeAsync(data_, stream_);
+    }
+    std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+   private:
+    cudaStream_t stream_;
+    void* data_;
+  };
+
+ private:
+  /// A row-major matrix of rows x columns whose rows or columns are contiguous, as cuBLAS takes its transpose.
+  struct operand {
+    cublasOperation_t operation;
+    extent leading;
+    static operand of(extent row_stride, extent column_stride, extent rows, extent columns) {
+      if (column_stride == 1 || columns == 1) return {CUBLAS_OP_N, row_stride > columns ? row_stride : columns};
+      return {CUBLAS_OP_T, column_stride > rows ? column_stride : rows};
+    }
+  };
+
+  const cuda_memory* device_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+};
+
+struct backend : simt::backend<queue> {
+  using platform = cotangent::cuda;
+  /// A call's device is the current one until the call returns.
+  struct scope {
+    current_device here;
+    explicit scope(const device& d) : here(d.index()) {}
+  };
+};
+
+}  // namespace cotangent::gpu
