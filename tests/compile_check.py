@@ -2,7 +2,7 @@
 """Tests of compilation itself: compile_check.py MODE PATH... -- COMPILER ARG...
 
 accept   each file compiles
-alone    each header under each PATH compiles alone (CUDA's need nvcc: the CUDA tests include them)
+alone    each header under each PATH compiles alone (CUDA's need nvcc and Thrust's Thrust: the tests on devices include them)
 reject   each file does not compile, and the output matches every regular expression of its leading
          `// expect: REGEX` lines; `// expect-gcc:` and `// expect-clang:` lines count for that compiler only
 spills   each CUDA file compiles for sm_90 without warnings, and ptxas spills nothing
@@ -100,7 +100,7 @@ def main():
     mode, paths, compiler = sys.argv[1], sys.argv[2:split], sys.argv[split + 1 :]
     check = {"accept": accept, "alone": alone, "reject": reject, "spills": spills}[mode]
     if mode == "alone":
-        paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if "cuda" not in h.parts]
+        paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if not {"cuda", "thrust"} & set(h.parts)]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
         for path, complaint in zip(paths, pool.map(lambda p: check(compiler, p), paths)):

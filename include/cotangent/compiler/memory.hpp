@@ -218,8 +218,8 @@ template <plan_sizes S> struct plan {
       take(x.in_place), take(x.after_rows), take_shape(x.space);
     }
     statement* const made = statements.data();
-    for (std::size_t n = 0; n < S.statements; ++n) {
-      statement& s = made[n];
+    for (statement* at = made; at != made + S.statements; ++at) {
+      statement& s = *at;
       s.what = statement::kind(from[0]), s.type = dtype(from[1]), s.node = int(from[2]), s.op_id = std::uint64_t(from[3]);
       s.bits = std::uint64_t(from[4]), s.dimension = int(from[5]), s.buffer = int(from[6]);
       s.indexed_strides.rank = int(from[7]), s.register_count = int(from[8]);

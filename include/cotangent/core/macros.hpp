@@ -8,10 +8,13 @@
 #ifdef __CUDACC__
 #define COTANGENT_HD __host__ __device__
 #define COTANGENT_LANES _Pragma("nv_exec_check_disable")
-#define COTANGENT_UNROLL _Pragma("unroll")
 #else
 #define COTANGENT_HD
 #define COTANGENT_LANES
+#endif
+#ifdef __CUDA_ARCH__
+#define COTANGENT_UNROLL _Pragma("unroll")
+#else
 #define COTANGENT_UNROLL
 #endif
 #define COTANGENT_INLINE COTANGENT_HD inline __attribute__((always_inline))

@@ -208,7 +208,7 @@ struct integer_pow_p : differentiable<integer_pow_p> {
   }
   /// The lane program for exponent N.
   template <extent N> struct exponent {
-    template <extent M, class V> static COTANGENT_INLINE V power(V x) {
+    COTANGENT_LANES template <extent M, class V> static COTANGENT_INLINE V power(V x) {
       if constexpr (M == 1) return x;
       else if constexpr (M % 2 == 0) return power<M / 2>(x * x);
       else return x * power<M / 2>(x * x);
@@ -219,7 +219,7 @@ struct integer_pow_p : differentiable<integer_pow_p> {
       else return power<N>(x);
     }
   };
-  template <class T, extent N> using lane_for = exponent<N>;
+  template <class T, extent... N> using lane_for = exponent<N...>;
 };
 
 struct sqrt_p : floating<sqrt_p> {

@@ -194,7 +194,7 @@ struct convert_p : pointwise {
       else return convert<T>(x);
     }
   };
-  template <class T> using lane_for = to<T>;
+  template <class T, extent...> using lane_for = to<T>;
 };
 constexpr value convert(value x, dtype to) { return x.type() == to ? x : emit<convert_p>({x}, nullptr, 0, to); }
 

@@ -95,8 +95,15 @@ template <class T, int N> class pack {
   /// The pack of f(0), f(1), ...: values that come from anywhere. (Through memory a vector would have to wait for them.)
   template <class F> static COTANGENT_HOST_INLINE pack from_lanes(const F& f) {
     pack r;
-    for (int k = 0; k < parts; ++k)
+    for (int k = 0; k < parts; ++k) {
+#ifdef __CUDACC__  // nvcc fails on a vector with a list of elements
+      T lanes[part_lanes];
+      for (int i = 0; i < part_lanes; ++i) lanes[i] = T(f(k * part_lanes + i));
+      r.set_part(k, vector_load<part_type>(lanes));
+#else
       r.set_part(k, [&]<std::size_t... I>(std::index_sequence<I...>) { return part_type{T(f(k * part_lanes + int(I)))...}; }(std::make_index_sequence<std::size_t(part_lanes)>{}));
+#endif
+    }
     return r;
   }
   /// base[i * stride] for the first n lanes, zero beyond.

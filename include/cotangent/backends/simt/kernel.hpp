@@ -218,7 +218,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
   static constexpr int bytes = mask_bytes<layout>;
   using reductions = reductions_of<Kernel>;
   using sums = thread_sums<bytes, Kept, Stores, reductions>;
-  static constexpr bool lanes = layout::dims.rank > 0 && (Kept >> (layout::dims.rank - 1) & 1u);
+  static constexpr bool lanes = layout::dims.rank > 0 && (Kept >> layout::dims.outer() & 1u);
   static constexpr int at_once = points_at_once<layout>;
   static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : 32;
   static constexpr int count = layout::shape.reductions;
@@ -226,7 +226,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
   arguments<Kernel> a;
   sharing cut;
   int group;
-  void* partial[count];  // [chunk][result], if there are chunks
+  void* partial[count] = {};  // [chunk][result], if there are chunks
 
   reduction_grid(void* const* buffers, const extent* extents)
       : a(buffers, extents), cut(sharing::of(a.points(Kept), a.points(every_dim<layout> & ~Kept), lanes, threads)), group(cut.group) {}

@@ -406,9 +406,13 @@ template <class W, class V, std::size_t... I> COTANGENT_HOST_INLINE W vector_joi
 template <class From, class V, std::size_t... I> COTANGENT_HOST_INLINE V vector_shuffle(V a, V b, std::index_sequence<I...>) {
   constexpr int n = int(sizeof...(I));
 #ifdef __CUDACC__
-  V r = a;
-  const int done[] = {0, (r[I] = From::at(int(I)) < n ? a[From::at(int(I)) % n] : b[From::at(int(I)) % n], 0)...};
-  (void)done;
+  using T = std::remove_cvref_t<decltype(a[0])>;
+  T both[2 * n];
+  std::memcpy(both, &a, sizeof a);
+  std::memcpy(both + n, &b, sizeof b);
+  const T chosen[] = {both[From::at(int(I))]...};
+  V r;
+  std::memcpy(&r, chosen, sizeof r);
   return r;
 #else
   static_cast<void>(n);

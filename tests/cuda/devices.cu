@@ -1,0 +1,3 @@
+/// tests/devices.cpp on CUDA devices.
+
+#include "../devices.cpp"
