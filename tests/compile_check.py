@@ -5,7 +5,8 @@ accept   each file compiles
 alone    each header under each PATH compiles alone (CUDA's need nvcc and Thrust's Thrust: the tests on devices include them)
 reject   each file does not compile, and the output matches every regular expression of its leading
          `// expect: REGEX` lines; `// expect-gcc:` and `// expect-clang:` lines count for that compiler only
-spills   each CUDA file compiles for sm_90 without warnings, and ptxas spills nothing
+cuda     each CUDA file compiles for sm_90 without warnings
+spills   the same, and ptxas spills nothing
 
 Prints the output of what failed and the line `N passed, N failed`.
 """
@@ -78,19 +79,26 @@ def reject(compiler, path):
     return ""
 
 
-def spills(nvcc, path):
+def cuda(nvcc, path, spills_count=False):
     with tempfile.NamedTemporaryFile(suffix=".o") as out:
-        options = ["-arch=sm_90", "-O3", "-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra", "-Xptxas", "-v"]
+        options = ["-arch=sm_90", "-O3", "-Werror", "all-warnings", "-Xptxas", "-v"]
+        # As the other builds (meson.build): GCC 12 warns of uninitialized variables that are not.
+        options += ["-Xcompiler", "-Wall,-Wextra,-Wno-maybe-uninitialized,-Wno-uninitialized"]
         code, output = run([*nvcc, *options, "-c", path, "-o", out.name])
     if code != 0:
         return f"does not compile:\n{output}"
     kernels = SPILL.findall(output)
     if not kernels:
         return f"has no kernel that ptxas reports on:\n{output}"
-    if any(stores != "0" or loads != "0" for stores, loads in kernels):
+    spilled = sum(stores != "0" or loads != "0" for stores, loads in kernels)
+    if spills_count and spilled:
         return f"spills registers:\n{output}"
-    print(f"{path}: {len(kernels)} kernels, at most {max(map(int, REGISTERS.findall(output)))} registers, no spills")
+    print(f"{path}: {len(kernels)} kernels, at most {max(map(int, REGISTERS.findall(output)))} registers, {spilled or 'none'} of them with spills")
     return ""
+
+
+def spills(nvcc, path):
+    return cuda(nvcc, path, spills_count=True)
 
 
 def main():
@@ -98,7 +106,7 @@ def main():
         sys.exit(__doc__)
     split = sys.argv.index("--")
     mode, paths, compiler = sys.argv[1], sys.argv[2:split], sys.argv[split + 1 :]
-    check = {"accept": accept, "alone": alone, "reject": reject, "spills": spills}[mode]
+    check = {"accept": accept, "alone": alone, "reject": reject, "cuda": cuda, "spills": spills}[mode]
     if mode == "alone":
         paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if not {"cuda", "thrust"} & set(h.parts)]
     failed = 0

@@ -115,6 +115,22 @@ TEST_CASE("a call runs where its arguments are: results, numbers, donation, into
   }
 }
 
+TEST_CASE("expressions of device_arrays run where they are, and functions may capture them") {
+  for (const ct::device& d : tested()) {
+    const auto x = between<double, 300>(-1, 1), y = between<double, 300>(-1, 1, 1);
+    const auto on_x = ct::device_put(x, d), on_y = ct::device_put(y, d);
+    const ct::device_array<double, 300> z = 2.0 * on_x + ct::sin(on_y);
+    const ct::array<double, 300> want = 2.0 * x + ct::sin(y);
+    CHECK(z.device() == d);
+    CHECK(difference(tensors_of(z.get()), tensors_of(want), 1e-12) == "");
+    CHECK(double(ct::sum(on_x * on_y)) == Approx(double(ct::sum(x * y))));
+    const auto near = [&](auto v) { return ct::sum(ct::square(v - on_y)); };
+    const auto slope = ct::grad(near)(on_x);
+    CHECK(slope.device() == d);
+    CHECK(difference(tensors_of(slope.get()), tensors_of(ct::array<double, 300>(2.0 * (x - y))), 1e-12) == "");
+  }
+}
+
 TEST_CASE("run-time extents: one program for every size, and sizes that disagree") {
   const auto f = [](auto x, auto y) { return std::tuple(ct::sum(x * y, ct::axis<0>), ct::sum(x * y, ct::axis<1>), ct::sum(x * y), x - y); };
   for (const auto& [m, n] : {std::pair<ct::extent, ct::extent>{0, 3}, {1, 1}, {3, 0}, {7, 33}, {1000, 5}, {5, 3000}}) {

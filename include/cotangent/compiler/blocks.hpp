@@ -60,7 +60,7 @@ constexpr extent rows_at_a_time(extent row_bytes) {
 /// Finds the groups of a schedule, and moves their steps together.
 class block_finder {
  public:
-  constexpr block_finder(schedule& s, const graph& g) : s_(s), g_(g) {}
+  constexpr block_finder(schedule& s, const graph& g, schedule_choices choices) : s_(s), g_(g), choices_(choices) {}
 
   constexpr void run() {
     if (s_.steps.size() < 2) return;
@@ -85,6 +85,7 @@ class block_finder {
                           some_elements = 256;
   schedule& s_;
   const graph& g_;
+  const schedule_choices choices_;
   flag_list taken_, reads_, writes_, sums_;  // per step; per buffer of a step: sums over rows are written to it
   sequence<int> members_, skipped_, before_;  // of a group: its steps, those between them, and those that move before it
 
@@ -132,7 +133,7 @@ class block_finder {
     const step& x = s_.steps[i];
     if (x.after_rows) return 0;
     if (x.node < 0) return x.space.rank > 0 ? extent_named(s_, x, x.space[0]) : 0;
-    if (!is_gemm(x) || has_symbol(g_[x.node].dims) || is_paired(int(i))) return 0;
+    if (!choices_.products_by_rows || !is_gemm(x) || has_symbol(g_[x.node].dims) || is_paired(int(i))) return 0;
     return g_[x.node].dims[0];
   }
   /// Whether a member sums over rows into what a step touches.
@@ -160,7 +161,7 @@ class block_finder {
       if (t.buffer < 0 || (t.what == statement::load && !is_written(global(x, t.buffer)))) continue;
       if (reduces_rows(t)) {
         const shape& sums = s_.buffers[std::size_t(global(x, t.buffer))].dims;
-        fits = has_symbol(sums) || sums.size() <= most_sums;
+        fits = choices_.sums_over_rows && (has_symbol(sums) || sums.size() <= most_sums);
         continue;
       }
       fits = stays_in_row(s_, x, t, s_.buffers[std::size_t(global(x, t.buffer))], rows);
@@ -245,7 +246,7 @@ class block_finder {
 };
 
 /// Groups steps that work row by row on large arrays.
-constexpr void form_blocks(schedule& s, const graph& g) { block_finder(s, g).run(); }
+constexpr void form_blocks(schedule& s, const graph& g, schedule_choices choices) { block_finder(s, g, choices).run(); }
 
 /// Once lifetimes are known: what a group of steps touches lives from its begin to its end, and what lives only there gets
 /// memory for one block.

@@ -195,6 +195,16 @@ template <class Make, class Donated, class Backend> struct executable {
     }
   }
 
+  /// The group of row blocks that step `at` is in, or -1.
+  static constexpr int blocks_at(int at) {
+    int i = 0;
+    for (const row_blocks& r : plan.blocks) {
+      if (at >= r.first && at < r.first + r.count) return i;
+      ++i;
+    }
+    return -1;
+  }
+
   template <int Step> static constexpr bool step_is_call() {
     if constexpr (constexpr int n = plan.steps[Step].node; n >= 0) return is_call<n>;
     else return false;

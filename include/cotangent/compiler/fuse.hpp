@@ -12,13 +12,6 @@
 
 namespace cotangent {
 
-/// What a scheduler may do.
-struct schedule_choices {
-  bool computes_again = true;  // cheap values, where they are needed, instead of reading them from memory
-  bool row_blocks = true;    // several steps over some rows at a time; a kernel on the finished rows of a product
-  bool computes_large_again = true;  // large arrays that are made of smaller ones as well
-};
-
 /// Builds the schedule.
 class scheduler {
  public:
@@ -49,7 +42,7 @@ class scheduler {
     mark_stored();
     make_buffers();
     for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
-    if (choices_.row_blocks) form_blocks(out_, g_);
+    if (choices_.row_blocks) form_blocks(out_, g_, choices_);
     find_lifetimes();
     place_blocks(out_);
     out_.output_buffers = output_buffers_;
@@ -667,7 +660,7 @@ class scheduler {
     } else {
       for (extent e : x.space) step_.space.push_back(local_extent(e));
       for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i], x.space);
-      step_.after_rows = choices_.row_blocks && position > 0 && runs_after_rows(x);
+      step_.after_rows = choices_.products_by_rows && position > 0 && runs_after_rows(x);
     }
     out_.steps.push_back(step_);
   }

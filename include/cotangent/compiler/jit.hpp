@@ -30,7 +30,7 @@ template <class... A> constexpr unsigned long donated_mask() {
 template <class F> class jitted;
 
 /// Whether a leaf of these arguments is a device_array.
-template <class... Leaf> constexpr bool has_device_leaf(types<Leaf...>) { return (false || ... || is_device_array_v<Leaf>); }
+template <class... Leaf> constexpr bool has_device_leaf(types<Leaf...>) { return (false || ... || is_on_device_v<Leaf>); }
 template <class... A> inline constexpr bool on_device = has_device_leaf((types<>{} + ... + leaf_types<A>{}));
 template <class T, bool OnDevice> struct result_tree { using type = rebind_tree<T, array>; };
 template <class T> struct result_tree<T, true> { using type = rebind_tree<T, device_array>; };
@@ -43,7 +43,7 @@ template <class... Leaf> constexpr auto number_sizes(types<Leaf...>) {
 template <class... A> void check_devices(const device& d, const A&... arguments) {
   int leaf = 0, first = -1;
   const auto check = [&](const auto& x) {
-    if constexpr (is_device_array_v<std::remove_cvref_t<decltype(x)>>) {
+    if constexpr (is_on_device_v<std::remove_cvref_t<decltype(x)>>) {
       if (first < 0) first = leaf;
       if (!(x.device() == d))
         throw device_error("jit: argument leaf " + std::to_string(first) + " is on " + d.name() + " and argument leaf " + std::to_string(leaf) + " on " +
@@ -57,7 +57,7 @@ template <class... A> void check_devices(const device& d, const A&... arguments)
 template <class... A> device device_of(const A&... arguments) {
   const device* found = nullptr;
   const auto look = [&](const auto& x) {
-    if constexpr (is_device_array_v<std::remove_cvref_t<decltype(x)>>)
+    if constexpr (is_on_device_v<std::remove_cvref_t<decltype(x)>>)
       if (!found) found = &x.device();
   };
   (for_each_leaf(look, arguments), ...);
@@ -228,7 +228,7 @@ template <class... Backend, class F, class... A> struct call_anywhere<types<Back
 
 /// Whether arguments are arrays of the host as well as of devices.
 template <class... Leaf> constexpr bool mixes_devices(types<Leaf...>) {
-  return (false || ... || is_device_array_v<Leaf>) && (false || ... || (!is_device_array_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
+  return (false || ... || is_on_device_v<Leaf>) && (false || ... || (!is_on_device_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
 }
 
 /// jit(f).into(out): calls write into `out`.

@@ -72,6 +72,15 @@ struct row_blocks {
   extent memory = 0;         // bytes for the buffers of which only a block exists
 };
 
+/// What a schedule may do.
+struct schedule_choices {
+  bool computes_again = true;  // cheap values, where they are needed, instead of reading them from memory
+  bool row_blocks = true;      // several steps over some rows at a time
+  bool computes_large_again = true;  // large arrays that are made of smaller ones as well
+  bool products_by_rows = true;      // products of matrices join row blocks, and kernels run on their finished rows
+  bool sums_over_rows = true;        // kernels that sum over rows join row blocks
+};
+
 /// The schedule of a graph.
 struct schedule {
   sequence<step> steps;

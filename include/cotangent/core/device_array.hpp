@@ -8,10 +8,6 @@
 
 namespace cotangent {
 
-[[noreturn, gnu::cold]] inline void throw_other_shape(const char* what, dtype d, const shape& wanted, const shape& given) {
-  throw shape_error(std::string(what) + ": " + text_of("device_array", d, wanted) + " from elements of shape " + text_of(given));
-}
-
 /// An n-dimensional array on a device: row-major. It owns its memory; copies are made on its device. Elements are not
 /// reached from the host: `device_get(x)`, or converting to an array, waits for the device and copies them. A default-made or
 /// moved-from one has no elements.
@@ -29,6 +25,11 @@ template <class T, extent... Extents> class device_array : public layout<Extents
   device_array(const cotangent::device& on, const cotangent::shape& s, const T* elements) : device_array(uninitialized, on, s) {
     if (data_) device_.memory().copy_from_host(data_, elements, bytes());
   }
+
+  /// What an expression of device_arrays computes (trace/expression.hpp).
+  template <class E>
+    requires requires { typename E::result; } && std::is_same_v<typename E::value_type, T>
+  device_array(const E& e) : device_array(e.evaluate()) {}
 
   device_array(const device_array& o) : extents_type(o), device_(o.device_) {
     if (!o.data_) return;
@@ -63,6 +64,7 @@ template <class T, extent... Extents> class device_array : public layout<Extents
     return r;
   }
   operator array<T, Extents...>() const { return get(); }
+  operator T() const requires(sizeof...(Extents) == 0) { return get(); }
 
  private:
   std::size_t bytes() const { return std::size_t(this->size()) * sizeof(T); }
@@ -81,9 +83,22 @@ template <class T, extent... Extents> class device_array : public layout<Extents
   T* data_ = nullptr;
 };
 
+/// A device_array that somebody else owns, to be read.
+template <class T, extent... Extents> class device_view : public layout<Extents...> {
+ public:
+  using value_type = std::remove_const_t<T>;
+
+  device_view(const device_array<value_type, Extents...>& x) : layout<Extents...>(x), device_(x.device()), data_(x.data()) {}
+  const cotangent::device& device() const { return device_; }
+  const value_type* data() const { return data_; }
+
+ private:
+  cotangent::device device_;
+  const value_type* data_;
+};
+
 template <class T, extent... E> struct leaf_traits<device_array<T, E...>> : family_leaf_traits<device_array, T, E...> {};
-template <class X> inline constexpr bool is_device_array_v = false;
-template <class T, extent... E> inline constexpr bool is_device_array_v<device_array<T, E...>> = true;
+template <class T, extent... E> struct leaf_traits<device_view<T, E...>> : family_leaf_traits<device_view, T, E...> {};
 
 template <class T, extent... E> std::ostream& operator<<(std::ostream& out, const device_array<T, E...>& x) { return out << x.get(); }
 

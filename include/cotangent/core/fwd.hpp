@@ -1,5 +1,5 @@
 #pragma once
-/// The array families: `array` owns, `view` points, `device_array` owns memory of a device, `var` is a traced value.
+/// The array families: `array` owns, `view` points, `device_array` owns memory of a device and `device_view` points at it, `var` is a traced value.
 /// None is constrained on its element, so that each matches `template <class, extent...> class Family`.
 
 #include <cotangent/core/extents.hpp>
@@ -9,6 +9,7 @@ namespace cotangent {
 template <class T, extent... Extents> class array;
 template <class T, extent... Extents> class view;
 template <class T, extent... Extents> class device_array;
+template <class T, extent... Extents> class device_view;
 template <class T, extent... Extents> struct var;
 
 }  // namespace cotangent

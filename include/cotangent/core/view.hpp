@@ -11,6 +11,11 @@ template <class X> inline constexpr bool is_array_v = false;
 template <class T, extent... E> inline constexpr bool is_array_v<array<T, E...>> = true;
 template <class X> inline constexpr bool is_view_v = false;
 template <class T, extent... E> inline constexpr bool is_view_v<view<T, E...>> = true;
+/// Arrays, and views of them, in the memory of a device.
+template <class X> inline constexpr bool is_device_array_v = false;
+template <class T, extent... E> inline constexpr bool is_device_array_v<device_array<T, E...>> = true;
+template <class X> inline constexpr bool is_on_device_v = is_device_array_v<X>;
+template <class T, extent... E> inline constexpr bool is_on_device_v<device_view<T, E...>> = true;
 
 /// Eigen's Matrix, Array and Map, recognized without including Eigen.
 template <class M>
@@ -32,7 +37,7 @@ concept mdspan_like = requires(M& m) {
 
 /// std::vector, std::span, std::array and their like, with elements that `T*` can point at.
 template <class R, class T>
-concept buffer_of = !is_array_v<std::remove_cvref_t<R>> && !is_view_v<std::remove_cvref_t<R>> && !eigen_like<R> && !mdspan_like<R> &&
+concept buffer_of = !is_array_v<std::remove_cvref_t<R>> && !is_view_v<std::remove_cvref_t<R>> && !is_on_device_v<std::remove_cvref_t<R>> && !eigen_like<R> && !mdspan_like<R> &&
                     requires(R& r) {
                       r.size();
                       static_cast<T (*)[]>(static_cast<std::remove_pointer_t<decltype(r.data())> (*)[]>(nullptr));

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <tuple>
 
-#include <cotangent/core/array.hpp>
+#include <cotangent/core/device_array.hpp>
 #include <cotangent/core/print.hpp>
 #include <cotangent/core/tree.hpp>
 #include <cotangent/trace/functions.hpp>
@@ -126,6 +126,8 @@ template <class G, bool Adopt, class... Operands> struct deferred {
 template <class X> constexpr auto leaves_of_operand(const X& x) {
   if constexpr (is_expression<X>) return x.leaves;
   else if constexpr (number<X> || std::is_trivially_copyable_v<X>) return std::tuple<X>(x);
+  else if constexpr (is_device_array_v<X>)
+    return [&]<class T, extent... E>(const device_array<T, E...>& a) { return std::tuple<device_view<const T, E...>>(a); }(x);
   else
     return [&]<class T, extent... E>(std::type_identity<array<T, E...>>) {
       return std::tuple<view<const T, E...>>(view<const T, E...>(x));

@@ -19,7 +19,7 @@ template <class Executable> struct steps {
 
   template <int Step> static COTANGENT_HOST_INLINE void run(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
-    constexpr int group = blocks_at(Step);
+    constexpr int group = Executable::blocks_at(Step);
     if constexpr (group >= 0) {
       if constexpr (plan.blocks[group].first == Step) run_blocks<group>(s);
     } else if constexpr (x.node < 0) {
@@ -121,15 +121,6 @@ template <class Executable> struct steps {
     }
   }
 
-  /// The group of row blocks that step `at` is in, or -1.
-  static constexpr int blocks_at(int at) {
-    int i = 0;
-    for (const row_blocks& r : plan.blocks) {
-      if (at >= r.first && at < r.first + r.count) return i;
-      ++i;
-    }
-    return -1;
-  }
   /// Memory for the sums over rows of the steps of a group: copies, one per task.
   struct row_sums {
     char* memory = nullptr;

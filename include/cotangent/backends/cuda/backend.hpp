@@ -31,6 +31,36 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_summi
   }
 }
 
+/// A grid of rows (backends/simt/rows.hpp).
+template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_rows_grid(const __grid_constant__ Grid grid, extent blocks) {
+  __shared__ alignas(16) unsigned char memory[Grid::shared_bytes > 0 ? Grid::shared_bytes : 16];
+  const int thread = int(threadIdx.x);
+  for (extent block = blockIdx.x; block < blocks; block += gridDim.x) {
+    const simt::rows_of_block rows = grid.block(block, blockIdx.x);
+    grid.phases.each([&](const auto& phase) {
+      using phase_type = std::remove_cvref_t<decltype(phase)>;
+      if constexpr (requires { typename phase_type::sums; }) {
+        typename phase_type::sums* const shared = reinterpret_cast<typename phase_type::sums*>(memory);
+        const extent rounds = phase.rounds(rows);
+        for (extent round = 0; round < rounds; ++round) {
+          const bool sums = thread < phase_type::threads;
+          if (sums) shared[thread] = phase.collect(rows, round, thread);
+          __syncthreads();
+          for (int half = phase.group / 2; half > 0; half /= 2) {
+            if (sums && thread % phase.group < half) phase_type::merge(shared[thread], shared[thread + half]);
+            __syncthreads();
+          }
+          if (sums && thread % phase.group == 0) phase.finish(rows, round, thread, shared[thread]);
+          __syncthreads();
+        }
+      } else {
+        phase(rows, thread, Grid::threads);
+        __syncthreads();
+      }
+    });
+  }
+}
+
 [[noreturn, gnu::cold]] inline void throw_cublas(const char* what, cublasStatus_t s) {
   throw device_error(std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(s));
 }
@@ -59,6 +89,12 @@ class queue {
     else run_grid<<<launched, Grid::threads, 0, stream_>>>(grid, blocks);
     check("launching a kernel", cudaGetLastError());
   }
+  template <class Grid> void run_rows(const Grid& grid) const {
+    const extent blocks = grid.blocks();
+    run_rows_grid<<<unsigned(slots(blocks)), Grid::threads, 0, stream_>>>(grid, blocks);
+    check("launching a kernel", cudaGetLastError());
+  }
+  static extent slots(extent blocks) { return simt::smaller(blocks, 2048); }
   void copy(void* to, const void* from, extent bytes) const {
     check("copying on the device", cudaMemcpyAsync(to, from, std::size_t(bytes), cudaMemcpyDeviceToDevice, stream_));
   }

@@ -3,6 +3,7 @@
 ///
 /// A queue names a device and an order of work on it. It is small, and has
 ///   run(grid)                                    (backends/simt/kernel.hpp)
+///   run_rows(grid), slots(blocks)                (backends/simt/rows.hpp); how many slots so many blocks use
 ///   copy(to, from, bytes)                        within the device's memory
 ///   copy_to_host(to, from, bytes)                when the work before it is done
 ///   sort(keys, values, count)                    by key; equal keys keep their order
@@ -14,6 +15,7 @@
 #include <cotangent/backends/simt/gemm.hpp>
 #include <cotangent/backends/simt/loop.hpp>
 #include <cotangent/backends/simt/opaque.hpp>
+#include <cotangent/backends/simt/rows.hpp>
 #include <cotangent/core/device.hpp>
 
 namespace cotangent::simt {
@@ -38,13 +40,22 @@ template <class Executable> struct steps {
   using state = typename Executable::state;
 
   template <int Step> static void run(const state& s) {
+    constexpr int group = Executable::blocks_at(Step);
+    if constexpr (group < 0) run_alone<Step>(s);
+    else if constexpr (plan.blocks[group].first == Step) run_group<group>(s, std::make_integer_sequence<int, plan.blocks[group].count>{});
+  }
+
+ private:
+  template <int Step> using kernel_of = typename Executable::lowered::template kernel_of<Step>;
+
+  template <int Step> static void run_alone(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
     s.queue.remember(describe_step<Executable, Step>);
     if constexpr (x.node < 0) {
       void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
       extent extents[x.slot_count > 0 ? x.slot_count : 1];
       Executable::template local_arguments<Step>(s, buffers, extents);
-      run_kernel<typename Executable::lowered::template kernel_of<Step>>(s.queue, buffers, extents);
+      run_kernel<kernel_of<Step>>(s.queue, buffers, extents);
     } else if constexpr (graph.nodes[x.node].op_id == primitive_of<gemm_p>.id) {
       using T = type_of<graph.nodes[x.node].type>;
       const matrix_product p = Executable::template product_of<Step>(s);
@@ -59,6 +70,61 @@ template <class Executable> struct steps {
       constexpr dtype first = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
       opaque<primitive_with_id<n.op_id>>::template run<type_of<first>>(s.queue, refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
     }
+  }
+
+  /// The buffers of which only the rows of a block exist: where each lies in a slot.
+  struct slot_plan {
+    extent offset[Executable::buffer_count + 1] = {}, bytes_of_row[Executable::buffer_count + 1] = {};
+    extent bytes = 0;
+  };
+  static slot_plan plan_slot(const state& s, const row_blocks& group, extent rows_at_once) {
+    slot_plan p;
+    int i = 0;
+    for (const buffer& b : plan.buffers) {
+      if (b.where == buffer::block && b.first == group.first) {
+        const extent row = s.value(row_elements(b, group.rows));
+        p.offset[i] = p.bytes, p.bytes_of_row[i] = row * size_of(b.type);
+        p.bytes += bytes_of_rows(rows_at_once, row, b.type);
+      }
+      ++i;
+    }
+    return p;
+  }
+  template <int Step> static auto row_arguments_of(const state& s, const slot_plan& slot) {
+    constexpr cotangent::step x = plan.steps[Step];
+    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    Executable::template local_arguments<Step>(s, buffers, extents);
+    row_arguments<kernel_of<Step>> a(buffers, extents);
+    for (int k = 0; k < a.count; ++k) {
+      const int b = plan.step_buffers[std::size_t(x.buffers + k)];
+      a.offset[k] = slot.offset[b], a.bytes_of_row[k] = slot.bytes_of_row[b];
+    }
+    return a;
+  }
+  template <int First> static auto phases_from(const state&, const slot_plan&, extent, std::integer_sequence<int>) { return phase_list<>{}; }
+  template <int First, int Step, int... Later>
+  static auto phases_from(const state& s, const slot_plan& slot, extent rows, std::integer_sequence<int, Step, Later...>) {
+    return before(phases_of<kernel_of<First + Step>>{}, row_arguments_of<First + Step>(s, slot), rows,
+                  phases_from<First>(s, slot, rows, std::integer_sequence<int, Later...>{}));
+  }
+  template <int Step> static extent points_of(const state& s) {
+    return row_arguments_of<Step>(s, {}).whole.points(every_dim<layout_of<kernel_of<Step>>>);
+  }
+  /// The steps of a group as one grid.
+  template <int Group, int... I> static void run_group(const state& s, std::integer_sequence<int, I...> steps_of_group) {
+    constexpr row_blocks group = plan.blocks[Group];
+    constexpr int first = group.first;
+    constexpr extent points_at_once = 1024;
+    s.queue.remember(describe_step<Executable, first>);
+    const extent rows = s.value(group.rows), points[] = {points_of<first + I>(s)...};
+    if (rows == 0) return;
+    extent longest = 1;
+    for (extent p : points)
+      if (p / rows > longest) longest = p / rows;
+    const extent rows_at_once = longest < points_at_once ? points_at_once / longest : 1;
+    const slot_plan slot = plan_slot(s, group, rows_at_once);
+    run_rows_grid(s.queue, phases_from<first>(s, slot, rows, steps_of_group), rows, rows_at_once, slot.bytes);
   }
 };
 
@@ -113,7 +179,7 @@ template <class Queue> struct backend {
   struct scope {
     explicit scope(const device&) {}
   };
-  static constexpr schedule_choices choices{.row_blocks = false};
+  static constexpr schedule_choices choices{.products_by_rows = false, .sums_over_rows = false};
   static constexpr extent stack_bytes = 0;
   template <class Executable> using steps = simt::steps<Executable>;
 

@@ -39,10 +39,9 @@ inline constexpr int block_threads = 256;
 /// A kernel's arguments, passed by value.
 template <class Kernel> struct arguments {
   using layout = layout_of<Kernel>;
-  void* buffers[layout::shape.buffers > 0 ? layout::shape.buffers : 1];
-  extent slots[layout::shape.slots > 0 ? layout::shape.slots : 1];
+  void* buffers[layout::shape.buffers > 0 ? layout::shape.buffers : 1] = {};
+  extent slots[layout::shape.slots > 0 ? layout::shape.slots : 1] = {};
 
-  arguments() = default;
   arguments(void* const* from, const extent* extents) {
     for (int i = 0; i < layout::shape.buffers; ++i) buffers[i] = from[i];
     for (int i = 0; i < layout::shape.slots; ++i) slots[i] = extents[i];
@@ -211,58 +210,91 @@ struct sharing {
   }
 };
 
-/// One pass of a kernel with reductions: those that keep the dimensions Kept. Each result is finished by one group of threads,
-/// or one of its chunks, which then goes to `partial`.
-template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
+/// One pass over a kernel's points for the reductions that keep the dimensions Kept.
+template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_pass {
   using layout = layout_of<Kernel>;
   static constexpr int bytes = mask_bytes<layout>;
   using reductions = reductions_of<Kernel>;
   using sums = thread_sums<bytes, Kept, Stores, reductions>;
+  static constexpr std::uint32_t summed_dims = every_dim<layout> & ~Kept;
   static constexpr bool lanes = layout::dims.rank > 0 && (Kept >> layout::dims.outer() & 1u);
   static constexpr int at_once = points_at_once<layout>;
-  static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : 32;
-  static constexpr int count = layout::shape.reductions;
 
-  arguments<Kernel> a;
-  sharing cut;
-  int group;
-  void* partial[count] = {};  // [chunk][result], if there are chunks
-
-  reduction_grid(void* const* buffers, const extent* extents)
-      : a(buffers, extents), cut(sharing::of(a.points(Kept), a.points(every_dim<layout> & ~Kept), lanes, threads)), group(cut.group) {}
-  extent blocks() const { return divide_up(cut.results, cut.width) * cut.chunks; }
-
-  COTANGENT_HD static void merge(sums& x, sums& y) { x.merge(y); }
-  /// Neighbouring threads are at neighbouring elements.
-  COTANGENT_HD int place(int thread) const { return lanes ? thread % cut.width * group + thread / cut.width : thread; }
-
-  COTANGENT_HD sums collect(extent block, int place) const {
+  /// Sums the points first, first + step, ... before `end` of result r.
+  COTANGENT_HD static sums collect(const arguments<Kernel>& a, extent r, extent first, extent end, extent step) {
     sums s[at_once];
-  COTANGENT_UNROLL
+    COTANGENT_UNROLL
     for (int p = 0; p < at_once; ++p) s[p].clear();
-    const extent r = result_of(block, place), first = chunk_of(block) * cut.chunk;
-    if (r < cut.results) {
-      const extent end = smaller(first + cut.chunk, cut.summed);
-      extent i = first + place % group;
-      if constexpr (at_once > 1)
-        for (; i + (at_once - 1) * group < end; i += at_once * group) run<at_once>(r, i, s);
-      for (; i < end; i += group) run<1>(r, i, reinterpret_cast<sums(&)[1]>(s[0]));
-    }
-  COTANGENT_UNROLL
+    extent i = first;
+    if constexpr (at_once > 1)
+      for (; i + (at_once - 1) * step < end; i += at_once * step) run<at_once>(a, r, i, step, s);
+    for (; i < end; i += step) run<1>(a, r, i, step, reinterpret_cast<sums(&)[1]>(s[0]));
+    COTANGENT_UNROLL
     for (int p = 1; p < at_once; ++p) s[0].merge(s[p]);
     return s[0];
   }
-  COTANGENT_HD void finish(extent block, int place, sums& s) const {
-    const extent r = result_of(block, place);
-    if (r < cut.results) finish_all(reductions{}, r, chunk_of(block), s);
-  }
   /// Where result r lies.
-  template <class Reduce> COTANGENT_HD typename reduce_parts<Reduce>::type* address(extent r) const {
+  template <class Reduce> COTANGENT_HD static typename reduce_parts<Reduce>::type* address(const arguments<Kernel>& a, extent r) {
     using parts = reduce_parts<Reduce>;
     using where = typename parts::where;
     position<layout> at(a.buffers, a.slots);
     set_indices<layout, Kept>(at, r);
     return static_cast<typename parts::type*>(a.buffers[parts::buffer]) + row_offset(where{}, at) + (lanes ? lane_of(at) * value_of<lane_stride<layout, where>>(at.slots) : 0);
+  }
+  /// Stores the sums of result r.
+  COTANGENT_HD static void store(const arguments<Kernel>& a, extent r, sums& s) { store_all(reductions{}, a, r, s); }
+
+ private:
+  template <int Count> COTANGENT_HD static void run(const arguments<Kernel>& a, extent result, extent first, extent step, sums (&s)[Count]) {
+    position<layout> at[Count];
+    COTANGENT_UNROLL
+    for (int p = 0; p < Count; ++p) {
+      at[p] = position<layout>(a.buffers, a.slots);
+      set_indices<layout, Kept>(at[p], result);
+      set_indices<layout, summed_dims>(at[p], first + p * step);
+    }
+    run_points<Kernel>(at, s, std::make_index_sequence<Count>{});
+  }
+  template <class... R> COTANGENT_HD static void store_all(reduce_list<R...>, const arguments<Kernel>& a, extent r, sums& s) {
+    const int done[] = {0, store_one<R>(a, r, s)...};
+    (void)done;
+  }
+  template <class Reduce> COTANGENT_HD static int store_one(const arguments<Kernel>& a, extent r, sums& s) {
+    if constexpr (sums::template has<Reduce>) *address<Reduce>(a, r) = s.template of<Reduce>()[0];
+    return 0;
+  }
+};
+
+/// A pass as a grid. Each result is finished by one group of threads, or one of its chunks, which then goes to `partial`.
+template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
+  using pass = reduction_pass<Kernel, Kept, Stores>;
+  using reductions = typename pass::reductions;
+  using sums = typename pass::sums;
+  static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : 32;
+
+  arguments<Kernel> a;
+  sharing cut;
+  int group;
+  void* partial[layout_of<Kernel>::shape.reductions] = {};  // [chunk][result], if there are chunks
+
+  reduction_grid(void* const* buffers, const extent* extents)
+      : a(buffers, extents), cut(sharing::of(a.points(Kept), a.points(pass::summed_dims), pass::lanes, threads)), group(cut.group) {}
+  extent blocks() const { return divide_up(cut.results, cut.width) * cut.chunks; }
+
+  COTANGENT_HD static void merge(sums& x, sums& y) { x.merge(y); }
+  /// Neighbouring threads are at neighbouring elements.
+  COTANGENT_HD int place(int thread) const { return pass::lanes ? thread % cut.width * group + thread / cut.width : thread; }
+
+  COTANGENT_HD sums collect(extent block, int place) const {
+    const extent r = result_of(block, place), first = chunk_of(block) * cut.chunk;
+    const extent end = r < cut.results ? smaller(first + cut.chunk, cut.summed) : first;
+    return pass::collect(a, r, first + place % group, end, group);
+  }
+  COTANGENT_HD void finish(extent block, int place, sums& s) const {
+    const extent r = result_of(block, place);
+    if (r >= cut.results) return;
+    if (cut.chunks > 1) store_partials(reductions{}, chunk_of(block) * cut.results + r, s);
+    else pass::store(a, r, s);
   }
   /// The bytes of the partial results, which lie in `memory` if it is given.
   std::size_t place_partials(char* memory) { return place_all(reductions{}, memory); }
@@ -272,34 +304,18 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
   COTANGENT_HD extent result_of(extent block, int place) const {
     return (block - chunk_of(block) * divide_up(cut.results, cut.width)) * cut.width + place / group;
   }
-  template <class... R> COTANGENT_HD void finish_all(reduce_list<R...>, extent r, extent chunk, sums& s) const {
-    const int done[] = {0, finish_one<R>(r, chunk, s)...};
+  template <class... R> COTANGENT_HD void store_partials(reduce_list<R...>, extent at, sums& s) const {
+    const int done[] = {0, store_partial<R>(at, s)...};
     (void)done;
   }
-  template <int Count> COTANGENT_HD void run(extent result, extent first, sums (&s)[Count]) const {
-    position<layout> at[Count];
-  COTANGENT_UNROLL
-    for (int p = 0; p < Count; ++p) {
-      at[p] = position<layout>(a.buffers, a.slots);
-      set_indices<layout, Kept>(at[p], result);
-      set_indices<layout, every_dim<layout> & ~Kept>(at[p], first + p * group);
-    }
-    run_points<Kernel>(at, s, std::make_index_sequence<Count>{});
-  }
-  template <class Reduce> COTANGENT_HD int finish_one(extent r, extent chunk, sums& s) const {
+  template <class Reduce> COTANGENT_HD int store_partial(extent at, sums& s) const {
     using parts = reduce_parts<Reduce>;
-    using T = typename parts::type;
-    if constexpr (parts::kept == Kept) {
-      const T value = s.template of<Reduce>()[0];
-      if (cut.chunks > 1) static_cast<T*>(partial[parts::place])[chunk * cut.results + r] = value;
-      else *address<Reduce>(r) = value;
-    }
+    if constexpr (sums::template has<Reduce>) static_cast<typename parts::type*>(partial[parts::place])[at] = s.template of<Reduce>()[0];
     return 0;
   }
-
   template <class... R> std::size_t place_all(reduce_list<R...>, char* memory) {
     std::size_t bytes_used = 0;
-    const int done[] = {0, (reduce_parts<R>::kept == Kept ? place_one<R>(memory, bytes_used) : 0)...};
+    const int done[] = {0, (sums::template has<R> ? place_one<R>(memory, bytes_used) : 0)...};
     (void)done;
     return bytes_used;
   }
@@ -311,14 +327,15 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
 };
 
 /// Combines the chunks of a pass, in a fixed order.
-template <class Pass> struct combining_grid {
-  using sums = typename Pass::sums;
-  static constexpr int threads = Pass::threads;
-  Pass pass;
+template <class Grid> struct combining_grid {
+  using pass = typename Grid::pass;
+  using sums = typename Grid::sums;
+  static constexpr int threads = Grid::threads;
+  Grid chunks;
   int group;
 
-  explicit combining_grid(const Pass& p) : pass(p), group(power_of_two(p.cut.chunks, 32)) {}
-  extent blocks() const { return divide_up(pass.cut.results, threads / group); }
+  explicit combining_grid(const Grid& g) : chunks(g), group(power_of_two(g.cut.chunks, 32)) {}
+  extent blocks() const { return divide_up(chunks.cut.results, threads / group); }
 
   COTANGENT_HD static void merge(sums& x, sums& y) { x.merge(y); }
   COTANGENT_HD int place(int thread) const { return thread % (threads / group) * group + thread / (threads / group); }
@@ -326,13 +343,13 @@ template <class Pass> struct combining_grid {
     sums s;
     s.clear();
     const extent r = block * (threads / group) + place / group;
-    if (r < pass.cut.results)
-      for (extent c = place % group; c < pass.cut.chunks; c += group) add_all(typename Pass::reductions{}, c * pass.cut.results + r, s);
+    if (r < chunks.cut.results)
+      for (extent c = place % group; c < chunks.cut.chunks; c += group) add_all(typename Grid::reductions{}, c * chunks.cut.results + r, s);
     return s;
   }
   COTANGENT_HD void finish(extent block, int place, sums& s) const {
     const extent r = block * (threads / group) + place / group;
-    if (r < pass.cut.results) finish_all(typename Pass::reductions{}, r, s);
+    if (r < chunks.cut.results) pass::store(chunks.a, r, s);
   }
 
  private:
@@ -343,15 +360,7 @@ template <class Pass> struct combining_grid {
   template <class Reduce> COTANGENT_HD int add_one(extent at, sums& s) const {
     using T = typename reduce_parts<Reduce>::type;
     if constexpr (sums::template has<Reduce>)
-      s.add(Reduce{}, register_type<T, 1, Pass::bytes>(static_cast<const T*>(pass.partial[reduce_parts<Reduce>::place])[at]), 0);
-    return 0;
-  }
-  template <class... R> COTANGENT_HD void finish_all(reduce_list<R...>, extent r, sums& s) const {
-    const int done[] = {0, finish_one<R>(r, s)...};
-    (void)done;
-  }
-  template <class Reduce> COTANGENT_HD int finish_one(extent r, sums& s) const {
-    if constexpr (sums::template has<Reduce>) *pass.template address<Reduce>(r) = s.template of<Reduce>()[0];
+      s.add(Reduce{}, register_type<T, 1, pass::bytes>(static_cast<const T*>(chunks.partial[reduce_parts<Reduce>::place])[at]), 0);
     return 0;
   }
 };

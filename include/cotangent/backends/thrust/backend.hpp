@@ -60,6 +60,29 @@ struct run_block<Grid> {
   }
 };
 
+/// One block of a grid of rows, phase after phase.
+template <class Grid> struct run_rows_block {
+  Grid grid;
+
+  void operator()(extent block) const {
+    const simt::rows_of_block rows = grid.block(block, block);
+    grid.phases.each([&]<class Phase>(const Phase& phase) {
+      if constexpr (requires { typename Phase::sums; }) {
+        constexpr int threads = Phase::threads;
+        typename Phase::sums sums[threads];
+        for (extent round = 0; round < phase.rounds(rows); ++round) {
+          for (int t = 0; t < threads; ++t) sums[t] = phase.collect(rows, round, t);
+          for (int half = phase.group / 2; half > 0; half /= 2)
+            for (int t = 0; t < threads; ++t)
+              if (t % phase.group < half) Phase::merge(sums[t], sums[t + half]);
+          for (int t = 0; t < threads; t += phase.group) phase.finish(rows, round, t, sums[t]);
+        }
+      } else
+        for (int t = 0; t < Grid::threads; ++t) phase(rows, t, Grid::threads);
+    });
+  }
+};
+
 class queue {
  public:
   queue() = default;
@@ -70,6 +93,12 @@ class queue {
       ::thrust::for_each(system, ::thrust::counting_iterator<extent>(0), ::thrust::counting_iterator<extent>(grid.blocks()), run_block<Grid>{grid});
     });
   }
+  template <class Grid> void run_rows(const Grid& grid) const {
+    with_system([&](const auto& system) {
+      ::thrust::for_each(system, ::thrust::counting_iterator<extent>(0), ::thrust::counting_iterator<extent>(grid.blocks()), run_rows_block<Grid>{grid});
+    });
+  }
+  static extent slots(extent blocks) { return blocks; }
   void copy(void* to, const void* from, extent bytes) const { std::memcpy(to, from, std::size_t(bytes)); }
   void copy_to_host(void* to, const void* from, extent bytes) const { copy(to, from, bytes); }
   template <class I> void sort(I* keys, I* values, extent count) const {
