@@ -304,7 +304,7 @@ template <class Scanned, class Init, class Xs> constexpr auto promoted_init(cons
 /// ct::none), `ct::unroll<K>` (K steps in each turn). f is compiled once, whatever the length. JAX: jax.lax.scan.
 template <class F, class Init, class Xs, class... Options> constexpr auto scan(const F& f, const Init& init, const Xs& xs, Options...) {
   const scanned<F, typename with_options<scan_options<>, Options...>::type> s(f);
-  return s(promoted_init<std::remove_const_t<decltype(s)>>(init, xs), xs);
+  return s(promoted_init<std::remove_cvref_t<decltype(s)>>(init, xs), xs);
 }
 
 /// f as the body of a scan over nothing, with the index.

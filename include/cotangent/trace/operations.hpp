@@ -404,7 +404,7 @@ template <extent F, extent L, extent S> struct bounds_of<range_tag<F, L, S>> {
 
 /// x[range, full_extent, ...]: the leading axes cut, the others whole.
 template <auto... Tags, tensor X> constexpr auto slice(const X& x) {
-  return apply<slice_function{{bounds_of<std::remove_const_t<decltype(Tags)>>::value...}, int(sizeof...(Tags))}>(x);
+  return apply<slice_function{{bounds_of<std::remove_cvref_t<decltype(Tags)>>::value...}, int(sizeof...(Tags))}>(x);
 }
 
 /// An index operand: integers become int32 scalars of the trace of x.

@@ -119,7 +119,7 @@ template <class T> constexpr const auto& innermost(const T& t) {
 template <class T, class G> constexpr auto rebuilt(const G& g) {
   if constexpr (wrapper<T>) {
     const auto inner = rebuilt<decltype(T::f)>(g);
-    return typename T::template with<std::remove_const_t<decltype(inner)>>(inner);
+    return typename T::template with<std::remove_cvref_t<decltype(inner)>>(inner);
   } else return g;
 }
 
@@ -133,7 +133,7 @@ template <class T, class F, int Arguments, class... Leaves> struct lifted {
   template <class All, std::size_t... A, std::size_t... C>
   static constexpr auto call(const All& all, std::index_sequence<A...>, std::index_sequence<C...>) {
     const auto captured = std::tuple(std::get<std::size_t(Arguments) + C>(all)...);
-    const auto f = rebuilt<T>(closed_function<F, std::remove_const_t<decltype(captured)>, Leaves...>{captured});
+    const auto f = rebuilt<T>(closed_function<F, std::remove_cvref_t<decltype(captured)>, Leaves...>{captured});
     return f(std::get<A>(all)...);
   }
 };

@@ -286,10 +286,16 @@ template <class T, int Dim, unsigned Sources, class E> struct step<index<T, Dim>
 template <class Layout> inline constexpr bool is_long_kernel = Layout::shape.varying.total() > 128;
 
 /// Op::lane as a function of its own: in a long kernel, where inlining every long lane program would cost minutes of
-/// compile time.
-COTANGENT_LANES template <class Op, class... V> COTANGENT_HD __attribute__((noinline)) auto call_lane(V... v) {
+/// compile time. On a device it is inlined: a call there takes registers from the caller.
+#ifdef __CUDA_ARCH__
+#define COTANGENT_CALLED inline __attribute__((always_inline))
+#else
+#define COTANGENT_CALLED __attribute__((noinline))
+#endif
+COTANGENT_LANES template <class Op, class... V> COTANGENT_HD COTANGENT_CALLED auto call_lane(V... v) {
   return Op::lane(v...);
 }
+#undef COTANGENT_CALLED
 /// Whether a lane program is long: its primitive counts ten operations or more.
 template <class Op> inline constexpr bool is_long_lane = false;
 template <class Op>

@@ -114,7 +114,7 @@ template <class Layout> inline constexpr int points_at_once = Layout::shape.vary
 /// A kernel without reductions.
 template <class Kernel> struct point_grid {
   using layout = layout_of<Kernel>;
-  static constexpr int threads = block_threads, at_once = points_at_once<layout>;
+  static constexpr int threads = is_long_kernel<layout> ? block_threads / 2 : block_threads, at_once = points_at_once<layout>;
   arguments<Kernel> a;
   extent points;
 

@@ -3,6 +3,7 @@
 
 #include <cotangent/backends/simt/kernel.hpp>
 #include <cotangent/compiler/control.hpp>
+#include <cotangent/core/tree.hpp>
 
 namespace cotangent::simt {
 

@@ -9,6 +9,7 @@
 /// rounds(rows), and may use fewer threads.
 
 #include <cotangent/backends/simt/kernel.hpp>
+#include <cotangent/core/tree.hpp>
 
 namespace cotangent::simt {
 
