@@ -45,7 +45,7 @@ template <class P> struct control;
 ///   choices                            what the schedule may do
 ///   stack_bytes                        an arena of so many bytes may lie on the caller's stack
 ///   queue                              what a call knows of where it runs; made of a device
-///   scope                              made of a device, lives as long as a call
+///   scope                              made of a device and the name of the function, lives as long as a call
 ///   memory(queue, bytes)               an object that owns memory, aligned to 64 bytes, with data()
 ///   constant(queue, elements)          where a program's array constant lies
 ///   copy(queue, to, from, bytes)       within its memory

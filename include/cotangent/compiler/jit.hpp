@@ -64,6 +64,9 @@ template <class... A> device device_of(const A&... arguments) {
   return *found;
 }
 
+/// A text with F's name, for profilers.
+template <class F> constexpr const char* name_of_function() { return __PRETTY_FUNCTION__; }
+
 /// In place of a device: the arguments are arrays of the host.
 struct on_the_host {};
 
@@ -130,7 +133,7 @@ template <class Backend, class F, class... A> struct compiled_call {
   template <class On, class... X> static COTANGENT_HOST_INLINE result call(const On& on, X&... arguments) {
     if constexpr (!the_program::valid) return result{};  // the error is reported; no other may follow
     else {
-      [[maybe_unused]] const typename Backend::scope scope(on);
+      [[maybe_unused]] const typename Backend::scope scope(on, name_of_function<F>());
       state s;
       s.queue = queue(on);
       const void* in[inputs > 0 ? inputs : 1];
@@ -153,7 +156,7 @@ template <class Backend, class F, class... A> struct compiled_call {
 
   /// Into existing arrays or views: their shapes are checked first; they may not overlap the arguments.
   template <class On, class R, class... X> static void call_into(const On& on, R& r, const X&... arguments) {
-    [[maybe_unused]] const typename Backend::scope scope(on);
+    [[maybe_unused]] const typename Backend::scope scope(on, name_of_function<F>());
     state s;
     s.queue = queue(on);
     const void* in[inputs > 0 ? inputs : 1];

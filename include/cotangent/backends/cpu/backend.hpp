@@ -223,7 +223,7 @@ struct backend {
     template <class Device> explicit queue(const Device&) {}
   };
   struct scope {
-    template <class Device> explicit scope(const Device&) {}
+    template <class Device> scope(const Device&, const char*) {}
   };
   static constexpr schedule_choices choices{};
   static constexpr extent stack_bytes = 8192;

@@ -3,6 +3,7 @@
 
 #include <cublas_v2.h>
 #include <cub/device/device_radix_sort.cuh>
+#include <nvtx3/nvToolsExt.h>
 
 #include <cotangent/backends/cuda/memory.hpp>
 #include <cotangent/backends/simt/backend.hpp>
@@ -163,10 +164,11 @@ class queue {
 
 struct backend : simt::backend<queue> {
   using platform = cotangent::cuda;
-  /// A call's device is the current one until the call returns.
+  /// A call's device is the current one until the call returns. Profilers see the call as a range with the function's name.
   struct scope {
     current_device here;
-    explicit scope(const device& d) : here(d.index()) {}
+    scope(const device& d, const char* function) : here(d.index()) { nvtxRangePushA(function); }
+    ~scope() { nvtxRangePop(); }
   };
 };
 

@@ -162,6 +162,25 @@ inline const register_platform registered(cuda::name, list);
 
 namespace cotangent {
 
+/// Pins the elements of a host array while it lives: copies to and from devices need no staging then. The array must not move or
+/// be resized meanwhile.
+class pinned_scope {
+ public:
+  template <class Array> explicit pinned_scope(Array& x) : memory_(const_cast<void*>(static_cast<const void*>(x.data()))) {
+    const std::size_t bytes = std::size_t(x.size()) * sizeof(*x.data());
+    if (bytes > 0) gpu::check("pinning host memory", cudaHostRegister(memory_, bytes, cudaHostRegisterPortable));
+    else memory_ = nullptr;
+  }
+  pinned_scope(const pinned_scope&) = delete;
+  pinned_scope& operator=(const pinned_scope&) = delete;
+  ~pinned_scope() {
+    if (memory_) cudaHostUnregister(memory_);
+  }
+
+ private:
+  void* memory_;
+};
+
 /// Within its scope, this thread gives its work for a CUDA device to `stream`. The stream's work comes after what the device was
 /// given before the scope; what it is given afterwards comes after the stream's. Scopes nest.
 class cuda_stream_scope {

@@ -177,7 +177,7 @@ template <class Queue> struct backend {
   using queue = Queue;
   using memory = typename Queue::memory;
   struct scope {
-    explicit scope(const device&) {}
+    scope(const device&, const char*) {}
   };
   static constexpr schedule_choices choices{.products_by_rows = false, .sums_over_rows = false};
   static constexpr extent stack_bytes = 0;

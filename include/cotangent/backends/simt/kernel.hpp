@@ -270,7 +270,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
   using pass = reduction_pass<Kernel, Kept, Stores>;
   using reductions = typename pass::reductions;
   using sums = typename pass::sums;
-  static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : 32;
+  static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : sizeof(sums) <= 1024 ? 32 : 8;
 
   arguments<Kernel> a;
   sharing cut;

@@ -20,6 +20,10 @@ template <int... Role> struct loop_roles {
     const int all[] = {Role..., 0};
     return {loop_buffer::kind(all[b] % 8), all[b] / 8};
   }
+  COTANGENT_HD static constexpr bool moves(int b) {
+    const int all[] = {Role..., 0};
+    return all[b] % 8 == loop_buffer::x || all[b] % 8 == loop_buffer::y;
+  }
 };
 constexpr int role_number(loop_buffer b) { return int(b.what) + 8 * b.number; }
 
@@ -111,7 +115,8 @@ template <class Kernel, class Roles, class... Carry> struct loop_grid {
       run_points<Kernel>(at, r, std::make_index_sequence<1>{});
       r[0].turn();
       COTANGENT_UNROLL
-      for (int b = 0; b < buffers; ++b) at[0].buffers[b] = static_cast<std::byte*>(at[0].buffers[b]) + steps[b];
+      for (int b = 0; b < buffers; ++b)
+        if (Roles::moves(b)) at[0].buffers[b] = static_cast<std::byte*>(at[0].buffers[b]) + steps[b];
     }
     r[0].store(to, row);
   }
