@@ -28,6 +28,15 @@ struct array_ref {
   dtype type;
   shape dims;
 };
+/// The runs of one axis: `before` * `behind` lines of `count` elements, `behind` apart.
+struct axis_lines {
+  extent before = 1, count = 1, behind = 1;
+  axis_lines(const shape& dims, int axis) : count(dims[axis]) {
+    for (int i = 0; i < axis; ++i) before *= dims[i];
+    for (int i = axis + 1; i < dims.rank; ++i) behind *= dims[i];
+  }
+};
+
 /// A batch of products of [rows, contracted] and [contracted, columns] matrices. The result is contiguous; the strides of
 /// the operands are along the batch, their rows and their columns.
 struct matrix_product {

@@ -14,6 +14,9 @@
 
 namespace cotangent::kernels {
 
+COTANGENT_HD constexpr extent smaller(extent a, extent b) { return a < b ? a : b; }
+COTANGENT_HD constexpr extent divide_up(extent a, extent b) { return (a + b - 1) / b; }
+
 /// is_slot, as a constant that device code may ask for.
 template <extent E> inline constexpr bool names_slot = is_slot(E);
 
@@ -419,6 +422,24 @@ template <class T, source From, int Place, extent Stride> struct index_register 
 /// A reduce form with what is known of it.
 template <class Reduce, reduce_facts Facts> struct resolved_reduce {};
 template <class... Reduces> struct reduce_list {};
+
+/// A reduction taken apart.
+template <class Reduce> struct reduce_parts;
+template <class Op, class T, int B, extent Offset, extent... Strides, reduce_facts Facts>
+struct reduce_parts<resolved_reduce<reduce<Op, T, B, access<Offset, Strides...>>, Facts>> {
+  using operation = Op;
+  using type = T;
+  using where = access<Offset, Strides...>;
+  static constexpr reduce_facts facts = Facts;
+  static constexpr int buffer = B;
+  static constexpr extent offset = Offset;
+
+  static constexpr void strides([[maybe_unused]] const extent* slots, [[maybe_unused]] extent* to) {
+    [[maybe_unused]] int d = 0;
+    const int done[] = {0, (to[d++] = value_of<Strides>(slots), 0)...};
+    (void)done;
+  }
+};
 
 /// Element Number of a numbered_list, found once.
 template <class List, int Number> struct numbered_at : decltype(facts::find_numbered<Number>(static_cast<List*>(nullptr))) {};

@@ -10,15 +10,6 @@
 
 namespace cotangent::host {
 
-/// The runs of one axis: `before` * `behind` lines of `count` elements, `behind` apart.
-struct axis_lines {
-  extent before = 1, count = 1, behind = 1;
-  axis_lines(const shape& dims, int axis) : count(dims[axis]) {
-    for (int i = 0; i < axis; ++i) before *= dims[i];
-    for (int i = axis + 1; i < dims.rank; ++i) behind *= dims[i];
-  }
-};
-
 template <class P> struct opaque;
 
 /// y[at] = first(at) for the first element of each line, then next(y of the element before, at), in the order of running. Tasks

@@ -46,9 +46,6 @@ constexpr extent results_of(int rank, const reduce_facts& reduce, const extent* 
   return n;
 }
 
-constexpr extent smaller(extent a, extent b) { return a < b ? a : b; }
-constexpr extent divide_up(extent a, extent b) { return (a + b - 1) / b; }
-
 /// `extents` are those of the merged dimensions, `reductions` the kernel's.
 constexpr partition partition_of(const kernel_shape& shape, int rank, const reduce_facts* reductions, const extent* extents) {
   constexpr extent task_work = extent(1) << 16;    // statements evaluated per task, at least: some microseconds

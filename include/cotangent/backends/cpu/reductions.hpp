@@ -8,24 +8,6 @@
 namespace cotangent::host {
 inline namespace COTANGENT_ISA {
 
-/// A reduction taken apart.
-template <class Reduce> struct reduce_parts;
-template <class Op, class T, int B, extent Offset, extent... Strides, reduce_facts Facts>
-struct reduce_parts<resolved_reduce<kernels::reduce<Op, T, B, access<Offset, Strides...>>, Facts>> {
-  using operation = Op;
-  using type = T;
-  using where = access<Offset, Strides...>;
-  static constexpr reduce_facts facts = Facts;
-  static constexpr int buffer = B;
-  static constexpr extent offset = Offset;
-
-  static void strides([[maybe_unused]] const extent* slots, [[maybe_unused]] extent* to) {
-    [[maybe_unused]] int d = 0;
-    const int done[] = {0, (to[d++] = value_of<Strides>(slots), 0)...};
-    (void)done;
-  }
-};
-
 /// Where the results of each reduction lie: the caller's buffer, or a task's partial results.
 template <class Layout> struct targets {
   static constexpr int count = Layout::shape.reductions > 0 ? Layout::shape.reductions : 1;

@@ -23,8 +23,6 @@ namespace cotangent::simt {
 
 using namespace kernels;
 
-COTANGENT_HD constexpr extent divide_up(extent a, extent b) { return (a + b - 1) / b; }
-COTANGENT_HD constexpr extent smaller(extent a, extent b) { return a < b ? a : b; }
 /// The smallest power of two that is n or more, at most `most`.
 constexpr int power_of_two(extent n, int most) {
   int p = 1;
@@ -141,17 +139,6 @@ template <class Kernel> struct point_grid {
   }
 };
 
-/// A reduction taken apart.
-template <class Reduce> struct reduce_parts;
-template <class Op, class T, int B, class A, reduce_facts Facts> struct reduce_parts<resolved_reduce<kernels::reduce<Op, T, B, A>, Facts>> {
-  using operation = Op;
-  using type = T;
-  using where = A;
-  static constexpr reduce_facts facts = Facts;
-  static constexpr int buffer = B, place = Facts.place;
-  static constexpr std::uint32_t kept = Facts.kept_dims;
-};
-
 /// One reduction's sum of one thread.
 template <class Reduce, int Bytes> struct thread_sum {
   register_type<typename reduce_parts<Reduce>::type, 1, Bytes> value;
@@ -160,7 +147,7 @@ template <class Reduce, int Bytes> struct thread_sum {
 template <int Bytes, std::uint32_t Kept, bool Stores, class List> struct thread_sums;
 template <int Bytes, std::uint32_t Kept, bool Stores, class... R> struct thread_sums<Bytes, Kept, Stores, reduce_list<R...>> : thread_sum<R, Bytes>... {
   static constexpr bool leaves_out_stores = !Stores;
-  template <class Reduce> static constexpr bool has = reduce_parts<Reduce>::kept == Kept;
+  template <class Reduce> static constexpr bool has = reduce_parts<Reduce>::facts.kept_dims == Kept;
 
   template <class Reduce> COTANGENT_HD auto& of() { return static_cast<thread_sum<Reduce, Bytes>&>(*this).value; }
 
@@ -310,7 +297,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
   }
   template <class Reduce> COTANGENT_HD int store_partial(extent at, sums& s) const {
     using parts = reduce_parts<Reduce>;
-    if constexpr (sums::template has<Reduce>) static_cast<typename parts::type*>(partial[parts::place])[at] = s.template of<Reduce>()[0];
+    if constexpr (sums::template has<Reduce>) static_cast<typename parts::type*>(partial[parts::facts.place])[at] = s.template of<Reduce>()[0];
     return 0;
   }
   template <class... R> std::size_t place_all(reduce_list<R...>, char* memory) {
@@ -320,7 +307,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
     return bytes_used;
   }
   template <class Reduce> int place_one(char* memory, std::size_t& used) {
-    partial[reduce_parts<Reduce>::place] = memory + used;
+    partial[reduce_parts<Reduce>::facts.place] = memory + used;
     used += (std::size_t(cut.chunks * cut.results) * sizeof(typename reduce_parts<Reduce>::type) + 63) / 64 * 64;
     return 0;
   }
@@ -360,7 +347,7 @@ template <class Grid> struct combining_grid {
   template <class Reduce> COTANGENT_HD int add_one(extent at, sums& s) const {
     using T = typename reduce_parts<Reduce>::type;
     if constexpr (sums::template has<Reduce>)
-      s.add(Reduce{}, register_type<T, 1, pass::bytes>(static_cast<const T*>(chunks.partial[reduce_parts<Reduce>::place])[at]), 0);
+      s.add(Reduce{}, register_type<T, 1, pass::bytes>(static_cast<const T*>(chunks.partial[reduce_parts<Reduce>::facts.place])[at]), 0);
     return 0;
   }
 };
@@ -372,7 +359,7 @@ struct kept_sets {
 };
 template <class... R> constexpr kept_sets find_kept_sets(reduce_list<R...>) {
   kept_sets k;
-  const std::uint32_t all[] = {0, reduce_parts<R>::kept...};
+  const std::uint32_t all[] = {0, reduce_parts<R>::facts.kept_dims...};
   for (std::size_t i = 1; i <= sizeof...(R); ++i) {
     bool found = false;
     for (int j = 0; j < k.count; ++j) found = found || k.sets[j] == all[i];

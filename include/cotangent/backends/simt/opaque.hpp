@@ -7,15 +7,6 @@
 
 namespace cotangent::simt {
 
-/// The runs of one axis: `before` * `behind` lines of `count` elements, `behind` apart.
-struct axis_lines {
-  extent before = 1, count = 1, behind = 1;
-  axis_lines(const shape& dims, int axis) : count(dims[axis]) {
-    for (int i = 0; i < axis; ++i) before *= dims[i];
-    for (int i = axis + 1; i < dims.rank; ++i) behind *= dims[i];
-  }
-};
-
 /// f(i) for every i in [0, count), one per thread.
 template <class F> struct each_grid {
   static constexpr int threads = block_threads;
