@@ -160,11 +160,17 @@ template <class F> template <class... A> std::string jitted<F>::graph(const A&..
 template <class F> template <class... A> std::string jitted<F>::dot(const A&...) const {
   return graph_dot(thaw(simplified_function<F, traced_tree<A>...>));
 }
+/// The backend whose program a call of these arguments is described by: the accelerator's that this file is compiled for, where they
+/// are device_arrays.
+template <class Accelerators, bool OnDevice> struct described_backend { using type = host::backend; };
+template <class First, class... Rest> struct described_backend<types<First, Rest...>, true> { using type = First; };
+template <class... A> using described_backend_of = typename described_backend<accelerators, on_device<A...>>::type;
+
 template <class F> template <class... A> std::string jitted<F>::kernels(A&&...) const {
-  return kernels_text<program<host::backend, F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
+  return kernels_text<program<described_backend_of<A...>, F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
 }
 template <class F> template <class... A> constexpr auto jitted<F>::cost(A&&...) {
-  return cost_of<program<host::backend, F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
+  return cost_of<program<described_backend_of<A...>, F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
 }
 
 }  // namespace cotangent
