@@ -179,6 +179,7 @@ TEST_CASE("row programs: softmax, layer normalization and their gradients") {
   };
   check(between<float, 5, 7>(-2, 2));
   check(between<float, 3, 5000>(-2, 2));
+  check(between<float, 40, 6000>(-2, 2));  // few rows, long ones
   check(between<float, 700, 100>(-2, 2));
 }
 

@@ -20,9 +20,11 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
     return form.axes.rank > 0 && form.count > 1;
   }
   if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
+  const element_form made(x.dims, limits);
   for (int k = 0; k < x.operand_count; ++k) {
     const element_form from(g[g.operand(n, k)].dims, limits);
-    if (from.axes.rank > 0 && (from.count > 1 || element_form(x.dims, limits).count > 1)) return true;
+    if (kind == role::reduction && made.axes.rank < from.axes.rank) continue;  // over instances
+    if (from.axes.rank > 0 && (from.count > 1 || made.count > 1)) return true;
   }
   return false;
 }

@@ -111,17 +111,28 @@ template <class Executable> struct steps {
   template <int Step> static extent points_of(const state& s) {
     return row_arguments_of<Step>(s, {}).whole.points(every_dim<layout_of<kernel_of<Step>>>);
   }
-  /// The steps of a group as one grid.
+  /// The steps of a group as one grid; or one after the other, where there are too few rows to keep a device busy.
   template <int Group, int... I> static void run_group(const state& s, std::integer_sequence<int, I...> steps_of_group) {
     constexpr row_blocks group = plan.blocks[Group];
     constexpr int first = group.first;
-    constexpr extent points_at_once = 1024;
-    s.queue.remember(describe_step<Executable, first>);
+    constexpr extent points_at_once = 1024, few_rows = 64, long_row = 4096;
     const extent rows = s.value(group.rows), points[] = {points_of<first + I>(s)...};
     if (rows == 0) return;
     extent longest = 1;
     for (extent p : points)
       if (p / rows > longest) longest = p / rows;
+    if constexpr (is_symbol(group.rows) || group.rows < few_rows)
+      if (rows < few_rows && longest > long_row) {
+        const slot_plan whole = plan_slot(s, group, rows);
+        const typename Executable::backend::memory memory(s.queue, whole.bytes);
+        state own = s;
+        for (int b = 0; b < Executable::buffer_count; ++b)
+          if (whole.bytes_of_row[b] > 0) own.buffers[b] = memory.data() + whole.offset[b];
+        const int done[] = {0, (run_alone<first + I>(own), 0)...};
+        (void)done;
+        return;
+      }
+    s.queue.remember(describe_step<Executable, first>);
     const extent rows_at_once = longest < points_at_once ? points_at_once / longest : 1;
     const slot_plan slot = plan_slot(s, group, rows_at_once);
     run_rows_grid(s.queue, phases_from<first>(s, slot, rows, steps_of_group), rows, rows_at_once, slot.bytes);
