@@ -22,8 +22,10 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
   if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
   const element_form made(x.dims, limits);
   for (int k = 0; k < x.operand_count; ++k) {
-    const element_form from(g[g.operand(n, k)].dims, limits);
-    if (kind == role::reduction && made.axes.rank < from.axes.rank) continue;  // over instances
+    const shape& dims = g[g.operand(n, k)].dims;
+    const element_form from(dims, limits);
+    // A reduction over instances along the lanes of an array does well as it is.
+    if (kind == role::reduction && made.axes.rank < from.axes.rank && from.axes.contains(dims.rank - 1)) continue;
     if (from.axes.rank > 0 && (from.count > 1 || made.count > 1)) return true;
   }
   return false;
