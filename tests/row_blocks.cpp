@@ -32,13 +32,13 @@ template <class... A> bool runs_together(const A&... text) { return ((text.find(
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a few long rows are rows, not elements of instances along them") {
+TEST_CASE("a few long rows are rows, not elements of instances along them") {
   const auto x = between<float, 40, 6000>(-1, 1);
   const auto softmax = ct::jit([](auto v) { return ct::nn::softmax(v); });
   CHECK(softmax.kernels(x).starts_with("steps 0 to 2 run together"));
 }
 
-TEST_CASE("normalizations of rows and their derivatives", "", float, double) {
+TEMPLATE_TEST_CASE("normalizations of rows and their derivatives", "", float, double) {
   using T = TestType;
   constexpr double tolerance = std::is_same_v<T, float> ? 2e-5 : 1e-12;
   const auto x = between<T, 301, 303>(-2, 2);
