@@ -81,7 +81,7 @@ def reject(compiler, path):
 
 def cuda(nvcc, path, spills_count=False):
     with tempfile.NamedTemporaryFile(suffix=".o") as out:
-        options = ["-arch=sm_90", "-O3", "-Werror", "all-warnings", "-Xptxas", "-v"]
+        options = ["-arch=sm_90", "-O3" if spills_count else "-O1", "-Werror", "all-warnings", "-Xptxas", "-v"]
         # As the other builds (meson.build): GCC 12 warns of uninitialized variables that are not.
         options += ["-Xcompiler", "-Wall,-Wextra,-Wno-maybe-uninitialized,-Wno-uninitialized"]
         code, output = run([*nvcc, *options, "-c", path, "-o", out.name])
