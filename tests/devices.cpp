@@ -220,6 +220,11 @@ TEST_CASE("scatters of many updates: in order, repeated, outside") {
 TEST_CASE("running sums of long lines are cut into parts") {
   agrees([](auto x) { return std::tuple(ct::cumsum(x, ct::axis<0>), ct::cumprod(x * 1e-3 + 1, ct::axis<0>), ct::cummax(x, ct::axis<0>)); }, 1e-11, between<double, 20011>(-1, 1));
   agrees([](auto x) { return std::tuple(ct::cumsum(x, ct::axis<1>), ct::cumsum(x, ct::axis<0>)); }, 1e-11, between<double, 33, 1500>(-1, 1));
+  // The derivative of a running product is a recurrence, whose first factor counts for nothing.
+  const auto slope = [](auto x, auto t) { return std::get<1>(ct::jvp([](auto v) { return ct::cumprod(v, ct::axis<0>); }, std::tuple(x), std::tuple(t))); };
+  const ct::array<double, 4> x{INFINITY, 2, -1, 0.5}, t{1, 0, 0, 0};
+  CHECK(ct::jit(slope)(x, t)(0) == 1);
+  agrees(slope, 0, x, t);
 }
 
 TEST_CASE("per-instance programs: small matrices, Jacobians, indexed rows") {

@@ -238,6 +238,13 @@ template <class Facts> struct loop_turns {
       run_body(b);
     }
   }
+  /// The same of the whole body.
+  COTANGENT_HOST_INLINE void run(const typename Facts::body::state& b) const { each(b, whole_body()); }
+
+ private:
+  struct whole_body {
+    COTANGENT_HOST_INLINE void operator()(const typename Facts::body::state& s) const { Facts::body::run(s); }
+  };
 };
 
 template <> struct control<scan_p> {
@@ -307,13 +314,8 @@ template <> struct control<scan_p> {
       turns.y_step[k] = f::reverse ? -bytes : bytes;
     }
     if constexpr (f::by_rows) backend::template loop_by_rows<f>(b, turns);
-    else turns.each(b, whole_body<body>());
+    else turns.run(b);
   }
-
- private:
-  template <class Body> struct whole_body {
-    COTANGENT_HOST_INLINE void operator()(const typename Body::state& s) const { Body::run(s); }
-  };
 };
 
 template <> struct control<while_p> {

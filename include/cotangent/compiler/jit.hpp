@@ -39,26 +39,18 @@ template <class T> struct result_tree<T, true> { using type = rebind_tree<T, dev
 template <class... Leaf> constexpr auto number_sizes(types<Leaf...>) {
   return std::array<std::size_t, sizeof...(Leaf) + 1>{(leaf_traits<Leaf>::is_scalar ? sizeof(typename leaf_traits<Leaf>::value_type) : 0)..., 0};
 }
-/// Throws unless every array is on `d`.
-template <class... A> void check_devices(const device& d, const A&... arguments) {
-  int leaf = 0, first = -1;
-  const auto check = [&](const auto& x) {
+/// The device that every array is on. Throws if they differ.
+template <class... A> device common_device(const A&... arguments) {
+  const device* found = nullptr;
+  int leaf = 0, first = 0;
+  const auto look = [&](const auto& x) {
     if constexpr (is_on_device_v<std::remove_cvref_t<decltype(x)>>) {
-      if (first < 0) first = leaf;
-      if (!(x.device() == d))
-        throw device_error("jit: argument leaf " + std::to_string(first) + " is on " + d.name() + " and argument leaf " + std::to_string(leaf) + " on " +
+      if (!found) found = &x.device(), first = leaf;
+      if (!(x.device() == *found))
+        throw device_error("jit: argument leaf " + std::to_string(first) + " is on " + found->name() + " and argument leaf " + std::to_string(leaf) + " on " +
                            x.device().name() + "; move one of them with ct::device_put");
     }
     ++leaf;
-  };
-  (for_each_leaf(check, arguments), ...);
-}
-/// The device of the first array.
-template <class... A> device device_of(const A&... arguments) {
-  const device* found = nullptr;
-  const auto look = [&](const auto& x) {
-    if constexpr (is_on_device_v<std::remove_cvref_t<decltype(x)>>)
-      if (!found) found = &x.device();
   };
   (for_each_leaf(look, arguments), ...);
   return *found;
@@ -203,14 +195,12 @@ template <class... Backend, class F, class... A> struct call_anywhere<types<Back
   template <class... X> static result call(X&... arguments) {
     if constexpr (!on_host::the_program::valid) return result{};
     else {
-      const device on = device_of(arguments...);
-      check_devices(on, arguments...);
+      const device on = common_device(arguments...);
       return find<result>(on, [&](auto chosen) { return compiled_call<typename decltype(chosen)::type, F, A...>::call(on, arguments...); });
     }
   }
   template <class R, class... X> static void call_into(R& r, const X&... arguments) {
-    const device on = device_of(arguments...);
-    check_devices(on, arguments..., r);
+    const device on = common_device(arguments..., r);
     find<void>(on, [&](auto chosen) { compiled_call<typename decltype(chosen)::type, F, A...>::call_into(on, r, arguments...); });
   }
 
@@ -231,7 +221,7 @@ template <class... Backend, class F, class... A> struct call_anywhere<types<Back
 
 /// Whether arguments are arrays of the host as well as of devices.
 template <class... Leaf> constexpr bool mixes_devices(types<Leaf...>) {
-  return (false || ... || is_on_device_v<Leaf>) && (false || ... || (!is_on_device_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
+  return has_device_leaf(types<Leaf...>{}) && (false || ... || (!is_on_device_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
 }
 
 /// jit(f).into(out): calls write into `out`.

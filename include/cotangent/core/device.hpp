@@ -46,10 +46,10 @@ class device_memory {
   virtual void wait() const = 0;
 };
 
-/// The CPU's.
-class host_memory final : public device_memory {
+/// The host's memory, of the CPU or of what else runs on it.
+class host_memory : public device_memory {
  public:
-  constexpr host_memory() : device_memory(cpu::name, 0) {}
+  using device_memory::device_memory;
 
   std::string description() const override { return "the host"; }
   void* allocate(std::size_t bytes) const override { return acquire_block(bytes); }
@@ -62,7 +62,7 @@ class host_memory final : public device_memory {
   void wait() const override {}
 
   static const device_memory& instance() {
-    static const host_memory only;
+    static const host_memory only(cpu::name, 0);
     return only;
   }
 };

@@ -271,7 +271,7 @@ struct backend {
     constexpr cotangent::step kernel = body::plan.steps[0];
     constexpr extent least_parallel_work = 1 << 20;  // statements
     const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = rows_of_task(Facts::row_bytes, rows);
-    if (rows <= block || rows * turns.length * kernel.statement_count <= least_parallel_work) return turns.each(b, [](const auto& state) { body::run(state); });
+    if (rows <= block || rows * turns.length * kernel.statement_count <= least_parallel_work) return turns.run(b);
     parallel_for(divide_up(rows, block), [&](extent t) {
       turns.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
     });

@@ -10,6 +10,16 @@
 
 namespace cotangent::gpu {
 
+/// Merges the sums of each group of threads into those of its first. Every thread of the block calls it; `sums`: whether this one
+/// has any.
+template <class Merger, class Sums> __device__ void merge_groups(Sums* shared, int thread, int group, bool sums = true) {
+  __syncthreads();
+  for (int half = group / 2; half > 0; half /= 2) {
+    if (sums && thread % group < half) Merger::merge(shared[thread], shared[thread + half]);
+    __syncthreads();
+  }
+}
+
 /// A grid (backends/simt/kernel.hpp) as a kernel: blocks take the grid's blocks in turn.
 template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_grid(const __grid_constant__ Grid grid, extent blocks) {
   for (extent block = blockIdx.x; block < blocks; block += gridDim.x) grid(block, int(threadIdx.x));
@@ -22,11 +32,7 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_summi
   const int thread = int(threadIdx.x), place = grid.place(thread);
   for (extent block = blockIdx.x; block < blocks; block += gridDim.x) {
     shared[place] = grid.collect(block, place);
-    __syncthreads();
-    for (int half = grid.group / 2; half > 0; half /= 2) {
-      if (thread % grid.group < half) Grid::merge(shared[thread], shared[thread + half]);
-      __syncthreads();
-    }
+    merge_groups<Grid>(shared, thread, grid.group);
     if (thread % grid.group == 0) grid.finish(block, thread, shared[thread]);
     __syncthreads();
   }
@@ -46,11 +52,7 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_rows_
         for (extent round = 0; round < rounds; ++round) {
           const bool sums = thread < phase_type::threads;
           if (sums) shared[thread] = phase.collect(rows, round, thread);
-          __syncthreads();
-          for (int half = phase.group / 2; half > 0; half /= 2) {
-            if (sums && thread % phase.group < half) phase_type::merge(shared[thread], shared[thread + half]);
-            __syncthreads();
-          }
+          merge_groups<phase_type>(shared, thread, phase.group, sums);
           if (sums && thread % phase.group == 0) phase.finish(rows, round, thread, shared[thread]);
           __syncthreads();
         }
@@ -70,7 +72,7 @@ inline void check(const char* what, cublasStatus_t s) {
 }
 /// This thread's cuBLAS handle for the current device, `index`.
 inline cublasHandle_t cublas_handle(int index) {
-  static thread_local std::map<int, cublasHandle_t> handles;  // never destroyed: the driver may go before the thread
+  static thread_local std::map<int, cublasHandle_t> handles;  // a handle is never destroyed: the driver may go before the thread
   cublasHandle_t& h = handles[index];
   if (!h) check("cublasCreate", cublasCreate(&h));
   return h;

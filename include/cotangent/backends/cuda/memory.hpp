@@ -64,7 +64,6 @@ class cuda_memory final : public device_memory {
       if (c->index == index) return c->stream;
     return own_;
   }
-  cudaStream_t own_stream() const { return own_; }
 
   void* allocate(std::size_t bytes) const override {
     const current_device here(index);

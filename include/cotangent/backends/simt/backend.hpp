@@ -224,7 +224,7 @@ template <class Queue> struct backend {
   /// Turns of a loop whose body works row by row: in one kernel if the carries of a row fit into registers.
   template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) {
     if constexpr (keeps_carries<Facts>()) run_loop<Facts>(b, turns);
-    else turns.each(b, [](const auto& state) { Facts::body::run(state); });
+    else turns.run(b);
   }
 
   template <int Count> using numbers = numbers_on_device<Queue, Count>;

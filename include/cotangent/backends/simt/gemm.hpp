@@ -13,11 +13,11 @@ template <class T> struct product_grid {
   const T *a, *b;
   T* c;
 
-  extent elements() const { return p.batch * p.rows * p.columns; }
+  COTANGENT_HD extent elements() const { return p.batch * p.rows * p.columns; }
   extent blocks() const { return divide_up(elements(), threads); }
   COTANGENT_HD void operator()(extent block, int thread) const {
     const extent i = block * threads + thread;
-    if (i >= p.batch * p.rows * p.columns) return;
+    if (i >= elements()) return;
     const extent row_of_all = quotient(i, p.columns), column = i - row_of_all * p.columns, q = quotient(row_of_all, p.rows), row = row_of_all - q * p.rows;
     const T* x = a + q * p.left[0] + row * p.left[1];
     const T* y = b + q * p.right[0] + column * p.right[2];

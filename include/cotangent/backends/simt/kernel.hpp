@@ -130,7 +130,7 @@ template <class Kernel> struct point_grid {
   template <int Count> COTANGENT_HD void run(extent first) const {
     position<layout> at[Count];
     no_reductions none[Count];
-  COTANGENT_UNROLL
+    COTANGENT_UNROLL
     for (int p = 0; p < Count; ++p) {
       at[p] = position<layout>(a.buffers, a.slots);
       set_indices<layout, every_dim<layout>>(at[p], first + p * threads);

@@ -16,14 +16,11 @@ template <class T, int Elements> struct carry_of_row {
 /// What the buffers of a loop's kernel are, as numbers: a kernel's name may not hold the user's function.
 template <int... Role> struct loop_roles {
   static constexpr int count = int(sizeof...(Role));
-  static constexpr loop_buffer of(int b) {
+  COTANGENT_HD static constexpr loop_buffer of(int b) {
     const int all[] = {Role..., 0};
     return {loop_buffer::kind(all[b] % 8), all[b] / 8};
   }
-  COTANGENT_HD static constexpr bool moves(int b) {
-    const int all[] = {Role..., 0};
-    return all[b] % 8 == loop_buffer::x || all[b] % 8 == loop_buffer::y;
-  }
+  COTANGENT_HD static constexpr bool moves(int b) { return of(b).what == loop_buffer::x || of(b).what == loop_buffer::y; }
 };
 constexpr int role_number(loop_buffer b) { return int(b.what) + 8 * b.number; }
 

@@ -1,6 +1,8 @@
 #pragma once
 /// Primitives that run by themselves on whole buffers: the cumulative ones, roll, extent, scatters.
 
+#include <cmath>
+
 #include <cotangent/backends/simt/kernel.hpp>
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/compiler/scatter_places.hpp>
@@ -28,7 +30,7 @@ template <class P> struct opaque;
 /// Running values along an axis, in the order of running, in three turns: parts of lines are combined by themselves, then the
 /// parts before each part, and then every part runs from there.
 ///
-/// State is what runs: `value first(at)`, `value next(value, value of at)`, and its elements combine as `combine(a, b)`.
+/// Running has a type `value` with identity() and combine(first, then), element(at), and store(at, value).
 template <class Running> struct parts_of_lines {
   using value = typename Running::value;
   Running running;
@@ -90,8 +92,7 @@ template <class Queue, class Running> void run_along(const Queue& queue, const s
   for_each(queue, many * p.parts, run_part<Running>{p});
 }
 
-/// The running sums, products, ... of x in y. (The first element is combined with the identity, which changes no bits but those
-/// of -0 + 0.)
+/// The running sums, products, ... of x in y. The identity is no number: the first element stays as it is.
 template <class P, class T> struct running_value {
   struct value {
     T v;
@@ -114,16 +115,19 @@ template <> struct opaque<cumprod_p> : opaque_cumulative<cumprod_p> {};
 template <> struct opaque<cummax_p> : opaque_cumulative<cummax_p> {};
 template <> struct opaque<cummin_p> : opaque_cumulative<cummin_p> {};
 
-/// y = a * (y before) + b.
+/// y = a * (y before) + b; the first a counts for nothing, whatever it is.
 template <class T> struct running_recurrence {
   struct value {
     T a, b;
+    bool any;
   };
   const T *a, *b;
   T* y;
-  COTANGENT_HD static value identity() { return {T(1), T(0)}; }
-  COTANGENT_HD static value combine(value first, value then) { return {then.a * first.a, then.a * first.b + then.b}; }
-  COTANGENT_HD value element(extent at) const { return {a[at], b[at]}; }
+  COTANGENT_HD static value identity() { return {T(1), T(0), false}; }
+  COTANGENT_HD static value combine(value first, value then) {
+    return !first.any ? then : !then.any ? first : value{then.a * first.a, std::fma(then.a, first.b, then.b), true};
+  }
+  COTANGENT_HD value element(extent at) const { return {a[at], b[at], true}; }
   COTANGENT_HD void store(extent at, value v) const { y[at] = v.b; }
 };
 template <> struct opaque<linear_recurrence_p> {

@@ -3,8 +3,8 @@
 /// other. What the steps leave for each other lies in the memory of the block's slot.
 ///
 /// A grid of rows has, in place of `operator()`,
-///   each_phase(visit)              visit(phase) in order; the threads wait for each other between phases
-///   first_row(block), last_row(block)
+///   phases.each(visit)             visit(phase) in order; the threads wait for each other between phases
+///   block(number, slot)            its rows, and the memory of a slot
 /// A phase is like a grid whose blocks are its rounds, with the rows of the block and its memory; those that add up have
 /// rounds(rows), and may use fewer threads.
 

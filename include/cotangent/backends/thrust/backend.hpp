@@ -19,16 +19,10 @@
 
 namespace cotangent::thrust_systems {
 
-class memory_of_system final : public device_memory {
+class memory_of_system final : public host_memory {
  public:
-  using device_memory::device_memory;
+  using host_memory::host_memory;
   std::string description() const override { return index == 0 ? "Thrust's sequential system on the host" : "Thrust's oneTBB system on the host"; }
-  void* allocate(std::size_t bytes) const override { return acquire_block(bytes); }
-  void release(void* p, std::size_t bytes) const noexcept override { release_block(p, bytes); }
-  void copy_from_host(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
-  void copy_to_host(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
-  void copy(void* to, const void* from, std::size_t bytes) const override { std::memcpy(to, from, bytes); }
-  void wait() const override {}
 };
 
 inline std::vector<device> list() {
@@ -36,6 +30,13 @@ inline std::vector<device> list() {
   return {device(sequential), device(threads)};
 }
 inline const register_platform registered(thrust_host::name, list);
+
+/// Merges the sums of each group of threads into those of its first, in the order of a device.
+template <class Merger, class Sums, int Threads> void merge_groups(Sums (&sums)[Threads], int group) {
+  for (int half = group / 2; half > 0; half /= 2)
+    for (int t = 0; t < Threads; ++t)
+      if (t % group < half) Merger::merge(sums[t], sums[t + half]);
+}
 
 /// One block of a grid: its threads one after the other.
 template <class Grid> struct run_block {
@@ -53,9 +54,7 @@ struct run_block<Grid> {
   void operator()(extent block) const {
     typename Grid::sums sums[Grid::threads];
     for (int t = 0; t < Grid::threads; ++t) sums[grid.place(t)] = grid.collect(block, grid.place(t));
-    for (int half = grid.group / 2; half > 0; half /= 2)
-      for (int p = 0; p < Grid::threads; ++p)
-        if (p % grid.group < half) Grid::merge(sums[p], sums[p + half]);
+    merge_groups<Grid>(sums, grid.group);
     for (int p = 0; p < Grid::threads; p += grid.group) grid.finish(block, p, sums[p]);
   }
 };
@@ -72,9 +71,7 @@ template <class Grid> struct run_rows_block {
         typename Phase::sums sums[threads];
         for (extent round = 0; round < phase.rounds(rows); ++round) {
           for (int t = 0; t < threads; ++t) sums[t] = phase.collect(rows, round, t);
-          for (int half = phase.group / 2; half > 0; half /= 2)
-            for (int t = 0; t < threads; ++t)
-              if (t % phase.group < half) Phase::merge(sums[t], sums[t + half]);
+          merge_groups<Phase>(sums, phase.group);
           for (int t = 0; t < threads; t += phase.group) phase.finish(rows, round, t, sums[t]);
         }
       } else
