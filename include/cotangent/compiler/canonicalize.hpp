@@ -112,7 +112,7 @@ constexpr value sorted_dot(const call& c) {
 
 /// Whether each element of a product is a sum of so few products that a kernel, which can fuse with what is around it, is better
 /// than a matrix product: batches, and all pairs of rows.
-constexpr bool sums_few_products(const call& c) {
+constexpr bool sums_few_products(const call& c, bool of_packets = false) {
   constexpr extent few_terms = 8, few_terms_of_pairs = 4, wide = 8;
   const dot_dimensions d = dot_general_p::dimensions(c);
   extent terms = 1;
@@ -121,6 +121,7 @@ constexpr bool sums_few_products(const call& c) {
     if (is_symbol(n)) return false;
     terms *= n;
   }
+  if (of_packets) return terms <= few_terms;
   const auto extent_of_free = [](const shape& free, const shape& dims) {
     extent n = 1;
     for (extent axis : free) n = is_symbol(dims[int(axis)]) ? wide : n * dims[int(axis)];
@@ -157,6 +158,28 @@ constexpr value sum_of_few_products(const call& c) {
     sum = sum.b ? emit<fma_p>({a, b, sum}) : mul(a, b);
   });
   return sum;
+}
+
+/// A product as the sums over the last axes of an array of all terms.
+constexpr value sum_of_all_products(const call& c) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  const int batch = d.lhs_batch.rank;
+  shape dims = c.dims;
+  for (extent axis : d.lhs_contracted) dims.push_back(c[0].dims()[int(axis)]);
+  const auto factor = [&](int operand, const shape& batches, const shape& contracted, int free) {
+    shape places;
+    for (int axis = 0; axis < c[operand].rank(); ++axis) {
+      int place = -1;
+      for (int i = 0; i < batch; ++i)
+        if (batches[i] == axis) place = i;
+      for (int i = 0; i < contracted.rank; ++i)
+        if (contracted[i] == axis) place = c.dims.rank + i;
+      places.push_back(place >= 0 ? place : free++);
+    }
+    return placed(c[operand], places, dims);
+  };
+  const value a = factor(0, d.lhs_batch, d.lhs_contracted, batch), b = factor(1, d.rhs_batch, d.rhs_contracted, batch + d.lhs_free(c[0].rank()).rank);
+  return reduce_sum(mul(a, b), axes_from(c.dims.rank, d.lhs_contracted.rank));
 }
 
 /// A product whose only use is `turned`, a transpose of the product `c` that swaps the free axes of its operands: the product
@@ -273,8 +296,8 @@ constexpr flag_list used_by_kernels(const graph& g) {
 }
 
 /// The graph in canonical form: only gemm for products, no negative pads, windows for what kernels roll or pad, numbers that
-/// multiply collected, fma where a product has one use. Linear.
-constexpr graph canonicalize(const graph& g) {
+/// multiply collected, fma where a product has one use. Linear. `of_packets`: products are sums that kernels make.
+constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   if (!g.error.empty()) return {};
   sequence<int> uses;
   uses.assign(g.nodes.size(), 0);
@@ -297,8 +320,8 @@ constexpr graph canonicalize(const graph& g) {
     const call c = r.at(n);
     value& v = r.map.items[n];
     const std::uint64_t op = c.op->id;
-    if (op == primitive_of<dot_general_p>.id) v = sums_few_products(c) ? sum_of_few_products(c) : sorted_dot(c);
-    else if (op == primitive_of<transpose_p>.id) {
+    if (op == primitive_of<dot_general_p>.id) v = sums_few_products(c, of_packets) ? sum_of_few_products(c) : of_packets ? sum_of_all_products(c) : sorted_dot(c);
+    else if (op == primitive_of<transpose_p>.id && !of_packets) {
       const int x = g.operand(n, 0);
       if (g[x].op_id == primitive_of<dot_general_p>.id && uses.items[x] == 1) {
         const call turned = c;
@@ -309,7 +332,7 @@ constexpr graph canonicalize(const graph& g) {
     else if (op == primitive_of<slice_p>.id) v = sliced_window(c);
     else if (is_scatter(op)) v = scatter_of_blocks(c);
     else if (op == primitive_of<pad_p>.id) {
-      if (by_kernels.items[n]) v = padded_window(c);
+      if (by_kernels.items[n] && !of_packets) v = padded_window(c);
       if (!v.b) v = without_negative_pad(c);
     }
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);

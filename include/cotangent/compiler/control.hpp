@@ -14,7 +14,7 @@ template <class Executable, int N> struct call_facts {
   static constexpr node at = graph.nodes[N];
   static constexpr extent attribute(int k) { return graph.attributes[std::size_t(at.attributes + k)]; }
   static constexpr int bodies = int(attribute(0));
-  template <int K> using body_maker = make_body<typename Executable::make, int(attribute(1 + K))>;
+  template <int K> using body_maker = make_body<typename Executable::make, int(attribute(1 + K)), Executable::backend::choices.packets>;
   static constexpr int results = int(attribute(1 + bodies));
   /// Where the primitive's own attributes begin.
   static constexpr int own = [] {
@@ -406,6 +406,28 @@ template <> struct control<switch_p> {
     }(std::make_index_sequence<std::size_t(facts<Executable, step_access<Executable, Step>::x.node>::bodies)>{});
   }
 };
+template <> struct control<packets_p> {
+  template <class Executable, int N> struct facts : call_facts<Executable, N> {
+    using base = call_facts<Executable, N>;
+    static constexpr extent instances = base::attribute(base::own), lanes = base::attribute(base::own + 1);
+    /// The axis of the instances of an operand, or -1 if they share it; that of a result.
+    static constexpr int operand_axis(int k) { return int(base::attribute(base::own + 2 + k)); }
+    static constexpr int result_axis(int r) { return int(base::attribute(base::own + 2 + base::operands + r)); }
+    using body = executable<make_packet_body<thaw_body<typename Executable::make, int(base::attribute(1))>>, donated_carries<0, 0>,
+                            typename Executable::backend::template of_packets<lanes>>;
+  };
+  template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
+    using f = facts<Executable, N>;
+    visit("packet", is_symbol(f::instances) ? 0 : (f::instances + f::lanes - 1) / f::lanes, type_is<typename f::body>{});
+  }
+  template <class Executable, int N> static constexpr call_memory memory() { return {}; }
+
+  template <class Executable, int Step> static void run(const typename Executable::state& s) {
+    using access = step_access<Executable, Step>;
+    Executable::backend::template run_packets<facts<Executable, access::x.node>>(s, access{s});
+  }
+};
+
 /// Nothing runs: what a barrier returns lies where its operands are.
 template <> struct control<barrier_p> {
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit&) {}

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/lower.hpp>
+#include <cotangent/compiler/packets.hpp>
 #include <cotangent/core/error.hpp>
 
 namespace cotangent {
@@ -18,7 +18,7 @@ template <class Make> struct thaw_canonical {
 template <class Make, int K> struct thaw_body {
   constexpr graph operator()() const { return thaw(canonical_graph<Make>).subgraphs[std::size_t(K)]; }
 };
-template <class Make, int K> using make_body = make_canonical_of<thaw_body<Make, K>>;
+template <class Make, int K, bool Packets> using make_body = make_canonical_of<thaw_body<Make, K>, Packets>;
 
 constexpr bool runs_bodies(const node& x) { return x.op_id != 0 && x.op->kind == role::call; }
 

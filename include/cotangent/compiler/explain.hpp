@@ -95,7 +95,7 @@ inline sequence<alternative> alternatives_of(const graph& simplified, const grap
 }
 
 template <class F> template <class... A> std::string jitted<F>::explain(const A&... arguments) const {
-  using make = make_canonical<F, traced_tree<A>...>;
+  using make = make_canonical<host::backend, F, traced_tree<A>...>;
   sequence<shape> inputs;
   (for_each_leaf([&](const auto& leaf) {
      if constexpr (requires { leaf.shape(); }) inputs.push_back(leaf.shape());

@@ -103,10 +103,23 @@ class scheduler {
 
   constexpr call call_of(int n, sequence<value>& operands) { return call_at(g_, b_, n, operands); }
 
+  /// The strides of an array in memory: row-major, the lanes of a packet last.
   constexpr shape contiguous(const shape& dims) {
+    const int lanes = lane_axis(dims);
     shape s = filled(dims.rank, 1);
-    for (int i = dims.rank - 1; i-- > 0;) s[i] = b_.symbols.combine(symbol::product, s[i + 1], dims[i + 1]);
+    extent stride = lanes < 0 ? 1 : choices_.lanes;
+    for (int i = dims.rank; i-- > 0;) {
+      if (i == lanes) continue;
+      s[i] = stride;
+      if (i > 0) stride = b_.symbols.combine(symbol::product, stride, dims[i]);
+    }
     return s;
+  }
+  /// The axis of a packet's lanes, or -1.
+  constexpr int lane_axis(const shape& dims) const {
+    for (int i = 0; i < dims.rank && choices_.lanes > 0; ++i)
+      if (dims[i] == choices_.lanes) return i;
+    return -1;
   }
 
   /// The node whose memory `n` reads through reshapes.
@@ -660,9 +673,25 @@ class scheduler {
     } else {
       for (extent e : x.space) step_.space.push_back(local_extent(e));
       for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i], x.space);
+      if (const int lanes = lane_axis(x.space); lanes >= 0) move_last(lanes);
       step_.after_rows = choices_.products_by_rows && position > 0 && runs_after_rows(x);
     }
     out_.steps.push_back(step_);
+  }
+
+  /// Makes a dimension of the kernel its last.
+  constexpr void move_last(int dimension) {
+    const auto moved = [&](shape& s) {
+      const extent e = s[dimension];
+      s = erase(s, dimension);
+      s.push_back(e);
+    };
+    moved(step_.space);
+    for (int i = 0; i < step_.statement_count; ++i) {
+      statement& s = out_.statements[std::size_t(step_.statements + i)];
+      if (s.where.strides.rank > 0) moved(s.where.strides);
+      if (s.what == statement::index) s.dimension = s.dimension == dimension ? step_.space.rank - 1 : s.dimension - (s.dimension > dimension);
+    }
   }
 
   /// The buffers of a call's results; those that nothing reads get one as well.

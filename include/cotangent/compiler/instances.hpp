@@ -625,13 +625,4 @@ template <class Make> struct make_split {
 template <class Make> inline constexpr auto split_graph = freeze<make_split<Make>{}>();
 template <class Make> inline constexpr bool may_split_graph = may_split_loops(Make{}());
 
-/// The canonical graph of what `Make` returns.
-template <class Make> struct make_canonical_of {
-  constexpr graph operator()() const {
-    if constexpr (is_per_instance_graph<Make>) return canonicalize(thaw(per_instance_graph<Make>));
-    else if constexpr (may_split_graph<Make>) return canonicalize(thaw(split_graph<Make>));
-    else return canonicalize(Make{}());
-  }
-};
-
 }  // namespace cotangent

@@ -37,8 +37,8 @@ template <class F, class... V> inline constexpr auto simplified_function = freez
 template <class F, class... V> struct thaw_simplified {
   constexpr graph operator()() const { return thaw(simplified_function<F, V...>); }
 };
-template <class F, class... V> using make_canonical = make_canonical_of<thaw_simplified<F, V...>>;
-template <class F, class... V> inline constexpr const auto& canonical_function = canonical_graph<make_canonical<F, V...>>;
+template <class Backend, class F, class... V> using make_canonical = make_canonical_of<thaw_simplified<F, V...>, Backend::choices.packets>;
+template <class Backend, class F, class... V> inline constexpr const auto& canonical_function = canonical_graph<make_canonical<Backend, F, V...>>;
 template <unsigned long Donated, int Leaves> struct donated_leaves {
   constexpr flag_list operator()() const {
     flag_list flags;
@@ -48,7 +48,7 @@ template <unsigned long Donated, int Leaves> struct donated_leaves {
 };
 
 template <class Backend, class F, unsigned long Donated, class... V>
-struct program : executable<make_canonical<F, V...>, donated_leaves<Donated, (0 + ... + leaf_count<V>)>, Backend> {
+struct program : executable<make_canonical<Backend, F, V...>, donated_leaves<Donated, (0 + ... + leaf_count<V>)>, Backend> {
   static constexpr int leaves = (0 + ... + leaf_count<V>);
   using why_not = error_of<simplified_function<F, V...>>;
   static_assert(report<why_not{}>(lines_of<why_not{}>{}));

@@ -79,6 +79,8 @@ struct schedule_choices {
   bool computes_large_again = true;  // large arrays that are made of smaller ones as well
   bool products_by_rows = true;      // products of matrices join row blocks, and kernels run on their finished rows
   bool sums_over_rows = true;        // kernels that sum over rows join row blocks
+  bool packets = true;               // parts that work instance by instance are done packet by packet
+  extent lanes = 0;                  // of a packet: an axis of this extent comes last in memory and in kernels; 0: there is none
 };
 
 /// The schedule of a graph.

@@ -4,8 +4,9 @@
 #include <cotangent/backends/cpu/gemm.hpp>
 #include <cotangent/backends/cpu/loops.hpp>
 #include <cotangent/backends/cpu/maths.hpp>
+#include <cotangent/backends/cpu/packets.hpp>
 #include <cotangent/backends/cpu/scatter.hpp>
-#include <cotangent/compiler/executable.hpp>
+#include <cotangent/compiler/control.hpp>
 #include <cotangent/core/device.hpp>
 
 namespace cotangent::host {
@@ -215,6 +216,18 @@ template <class Executable> struct steps {
   }
 };
 
+/// The steps of a packet's body: kernels, in the thread that has the packet.
+template <class Executable> struct packet_steps {
+  template <int Step> static COTANGENT_HOST_INLINE void run(const typename Executable::state& s) {
+    constexpr cotangent::step x = Executable::plan.steps[Step];
+    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    Executable::template local_arguments<Step>(s, buffers, extents);
+    host::run_here<typename Executable::lowered::template kernel_of<Step>>(buffers, extents);
+  }
+};
+template <extent Lanes> struct packet_backend;
+
 /// See `executable`.
 struct backend {
   using platform = cotangent::cpu;
@@ -277,18 +290,80 @@ struct backend {
     });
   }
 
+  template <extent Lanes> using of_packets = packet_backend<Lanes>;
+  /// Runs the body of packets (control<packets_p>) on all instances. Threads take packets.
+  template <class Facts, class State, class Access> static void run_packets(const State& s, const Access& at) {
+    using body = typename Facts::body;
+    constexpr int lanes = int(Facts::lanes), operands = Facts::operands, results = Facts::results;
+    constexpr extent least_parallel_work = 1 << 20, most_tasks = 256;
+    constexpr extent work = work_of<body>();
+    const extent instances = s.value(Facts::instances), packets = divide_up(instances, lanes);
+    const auto operand_dims = [&](int k) {
+      shape dims = s.value(Facts::operand(k).dims);
+      if (Facts::operand_axis(k) >= 0) dims[Facts::operand_axis(k)] = lanes;
+      return dims;
+    };
+    std::size_t offsets[operands + results + 1] = {};  // in the memory of a task
+    for (int k = 0; k < operands; ++k) offsets[k + 1] = offsets[k] + (Facts::operand_axis(k) < 0 ? 0 : std::size_t(aligned_bytes(operand_dims(k).size() * size_of(Facts::operand(k).type))));
+    for (int r = 0; r < results; ++r) {
+      shape dims = s.value(Facts::result(r).dims);
+      dims[Facts::result_axis(r)] = lanes;
+      offsets[operands + r + 1] = offsets[operands + r] + std::size_t(aligned_bytes(dims.size() * size_of(Facts::result(r).type)));
+    }
+    const auto run = [&](extent first, extent last) {
+      const scratch memory(offsets[operands + results] + std::size_t(static_arena<body>()));
+      std::byte* const packet = reinterpret_cast<std::byte*>(memory.data());
+      placed_body<body> placed(typename body::backend::queue(), packet + offsets[operands + results], operand_dims);
+      typename body::state& b = placed.state;
+      for (int k = 0; k < operands; ++k) body::input(b, k) = Facts::operand_axis(k) < 0 ? at.buffer(k) : packet + offsets[k];
+      for (int r = 0; r < results; ++r) body::output(b, r) = packet + offsets[operands + r];
+      for (extent p = first; p < last; ++p) {
+        const extent start = p * lanes, count = smaller(lanes, instances - start);
+        [&]<std::size_t... K>(std::index_sequence<K...>) { (fill<Facts, int(K)>(s, at, b, start, count), ...); }(std::make_index_sequence<std::size_t(operands)>());
+        body::run(b);
+        [&]<std::size_t... R>(std::index_sequence<R...>) { (empty<Facts, int(R)>(s, at, b, start, count), ...); }(std::make_index_sequence<std::size_t(results)>());
+      }
+    };
+    if (packets * work <= least_parallel_work) return run(0, packets);
+    const extent together = divide_up(packets, most_tasks);
+    parallel_for(divide_up(packets, together), [&](extent t) { run(t * together, smaller((t + 1) * together, packets)); });
+  }
+
   /// The numbers among a call's inputs stay where they are.
   template <int Count> struct numbers {
     template <class Size> COTANGENT_HOST_INLINE numbers(queue, const void**, int, const Size&) {}
   };
 
  private:
+  /// The statements that run for a packet, at points of kernels.
+  template <class Body> static constexpr extent work_of() {
+    extent work = 0;
+    for (const cotangent::step& x : Body::plan.steps) work += x.space.size() * x.statement_count;
+    return work;
+  }
+  /// The instances of operand K, or result R, from or to where all are.
+  template <class Facts, int K, class State, class Access> static void fill(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
+    if constexpr (constexpr int axis = Facts::operand_axis(K); axis >= 0) {
+      using T = type_of<Facts::operand(K).type>;
+      fill_packet<int(Facts::lanes), T>(at.buffer(K), instance_rows(s.value(Facts::operand(K).dims), axis), start, count, Facts::body::input(b, K));
+    }
+  }
+  template <class Facts, int R, class State, class Access> static void empty(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
+    using T = type_of<Facts::result(R).type>;
+    empty_packet<int(Facts::lanes), T>(Facts::body::output(b, R), instance_rows(s.value(Facts::result(R).dims), Facts::result_axis(R)), start, count, at.buffer(Facts::operands + R));
+  }
   /// Rows whose carries stay in the cache of a core, several tasks for each thread.
   static extent rows_of_task(extent row_bytes, extent rows) {
     constexpr extent cache = 1 << 14, unit = 64;
     const extent fit = cache / row_bytes, share = rows / (4 * num_threads());
     return divide_up(fit < share ? fit : share, unit) * unit;
   }
+};
+
+/// That of a packet's body.
+template <extent Lanes> struct packet_backend : backend {
+  static constexpr schedule_choices choices{.row_blocks = false, .products_by_rows = false, .packets = false, .lanes = Lanes};
+  template <class Executable> using steps = packet_steps<Executable>;
 };
 
 }  // namespace cotangent::host

@@ -212,6 +212,15 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     run(memory.data());
   }
 
+  /// All points, in this thread.
+  void run_here() {
+    constexpr merged_dims dims = Layout::dims;
+    extent rows = 1;
+    for (int d = 0; d < dims.outer(); ++d) rows *= extents_[d];
+    start_reductions(reduce_list<R...>{}, at_, extents_, to_);
+    part_(at_, extents_, {0, rows, 0, dims.rank > 0 ? extents_[dims.rank - 1] : 1}, to_);
+  }
+
   /// The bytes that `copies` of the results of reductions over the kernel's own outermost dimension take; 0 without such.
   std::size_t plan_copies([[maybe_unused]] extent copies) {
     std::size_t bytes = 0;
@@ -382,6 +391,11 @@ template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, con
   } else {
     tasks<layout, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run();
   }
+}
+
+/// The same in this thread.
+template <class Kernel> COTANGENT_HOST_INLINE void run_here(void* const* buffers, const extent* extents) {
+  tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run_here();
 }
 
 /// A kernel's tasks, to be run some rows at a time.

@@ -1,0 +1,362 @@
+#pragma once
+/// Packets: what is done to each of many instances by itself, but is too large for a per-instance program in registers, is done
+/// to some instances at a time, whose arrays have the instances last, so that every operation works on whole vectors of them.
+
+#include <cotangent/compiler/instances.hpp>
+
+namespace cotangent {
+
+/// A part of a graph that works instance by instance. Its body has `lanes` instances in place of all; the arrays in it that have
+/// that extent as an axis lie with this axis last in memory. Attributes: those of call_form with one body, then the number of
+/// instances, the lanes, per operand the axis of its instances, or -1 if all instances share it, and the same per result.
+/// It comes into being when all transforms are done: its rules are never asked.
+struct packets_p : several_results {
+  static constexpr std::string_view name = "packets";
+  static constexpr void simplify_all(const call&, sequence<value>&) {}
+  static constexpr void jvp_all(const call& c, const value*, sequence<value>&, sequence<value>&) { fail(c); }
+  static constexpr void forward(const call& c, const flag_list&, sequence<value>&, saved_state&) { fail(c); }
+  static constexpr void backward(const call& c, const saved_state&, const value*, sequence<value>&) { fail(c); }
+  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
+  static constexpr void prune(const call& c, const flag_list&, sequence<value>&) { fail(c); }
+  static constexpr void batch_all(const call& c, const bool*, extent, sequence<value>&, flag_list&) { fail(c); }
+
+ private:
+  static constexpr void fail(const call& c) { c.b->fail(message{} << "packets: made by the compiler, not transformed"); }
+};
+
+/// The one axis of this extent, or -1.
+constexpr int only_axis(const shape& dims, extent e) {
+  int axis = -1;
+  for (int i = 0; i < dims.rank; ++i)
+    if (dims[i] == e) {
+      if (axis >= 0) return -1;
+      axis = i;
+    }
+  return axis;
+}
+
+/// Finds the nodes of a graph that work instance by instance, where an axis of `instances` is that of the instances, and makes
+/// packets of them.
+///
+/// Nodes are numbered by stages: all that needs whole arrays of stage s, such as a gather from them, is of stage s + 1. The nodes
+/// of one stage that work instance by instance are one part, which runs behind the others of its stage.
+class packet_program {
+ public:
+  constexpr packet_program(const graph& g, extent instances) : g_(g), instances_(instances) {
+    original_.take_symbols(g);
+    original_.g = borrowed(g);
+    find_stages();
+  }
+
+  /// How many elements of arrays are made, by what gains from having the instances last; 0 if most is made otherwise.
+  constexpr extent gain() const {
+    constexpr extent least = 1 << 18, least_elements = 64;
+    extent elements = 0, gains = 0, of_instance = 0;
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!inside_[std::size_t(n)] || g_[n].op->kind == role::view || g_[n].op->kind == role::source || g_[n].op_id == primitive_of<reshape_p>.id) continue;
+      const extent own = elements_of(n);
+      of_instance += own;
+      elements += own * count();
+      if (is_slow(n)) gains += own * count();
+    }
+    return gains < least || of_instance < least_elements || 2 * gains < elements ? 0 : gains;
+  }
+
+  /// The graph with packets.
+  constexpr graph run() {
+    builder b;
+    b.simplifying = true, b.inlining = false;
+    replay r(g_, b);
+    copy_inputs(r);
+    for (int stage = 0; stage <= last_stage_; ++stage) {
+      for (int n = 0; n < g_.size(); ++n)
+        if (stage_[std::size_t(n)] == stage && !inside_[std::size_t(n)]) r.copy(n);
+      make_packets(r, stage);
+    }
+    for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+    return remove_dead(b.finish());
+  }
+
+ private:
+  static constexpr extent most_elements = 1 << 12, most_products = 1 << 15, run_time_count = 1 << 14;  // the first two of an instance
+  const graph& g_;
+  const extent instances_;
+  builder original_;    // of the nodes of g_, for rules that look at operands
+  flag_list inside_;    // per node: whether it works instance by instance
+  sequence<int> stage_;
+  int last_stage_ = 0;
+
+  constexpr extent count() const { return is_symbol(instances_) ? run_time_count : instances_; }
+  constexpr int axis_of(int n) const { return only_axis(g_[n].dims, instances_); }
+  /// The elements of one instance.
+  constexpr extent elements_of(int n) const { return erase(g_[n].dims, axis_of(n)).size(); }
+  /// Whether node n's array is one of instances with few elements each.
+  constexpr bool is_of_instances(int n) const {
+    const int axis = axis_of(n);
+    if (axis < 0 || !is_computable(g_[n].type)) return false;
+    const shape own = erase(g_[n].dims, axis);
+    return !has_symbol(own) && own.size() > 0 && own.size() <= most_elements;
+  }
+
+  /// Whether operand k of node n is used instance by instance; otherwise all instances use all of it.
+  constexpr bool is_aligned(int n, int k) const {
+    const node& x = g_[n];
+    const int o = g_.operand(n, k), axis = axis_of(o), to = axis_of(n);
+    if (axis < 0) return false;
+    if (x.op->kind == role::gather && k == 0) {
+      const axis_address address = addresses(n).axes[axis];
+      return address.dimension == to && address.index < 0;
+    }
+    return true;
+  }
+  constexpr addressing addresses(int n) const {
+    call c;
+    c.attributes = g_.attributes.items + g_[n].attributes, c.attribute_count = g_[n].attribute_count;
+    return gather_p::addresses(c);
+  }
+
+  /// Whether node n works instance by instance.
+  constexpr bool works_by_instance(int n) {
+    const node& x = g_[n];
+    if (x.is_input() || !is_of_instances(n)) return false;
+    int named = 0;  // attributes that are the number of instances
+    for (int k = 0; k < x.attribute_count; ++k) {
+      const extent a = g_.attribute(n, k);
+      named += a == instances_;
+      if (is_symbol(a) && a != instances_) return false;
+    }
+    if (named > 1) return false;
+    const int axis = axis_of(n);
+    const auto all_aligned = [&] {
+      for (int k = 0; k < x.operand_count; ++k)
+        if (!is_of_instances(g_.operand(n, k)) || !is_aligned(n, k)) return false;
+      return true;
+    };
+    switch (x.op->kind) {
+      case role::source: return x.op_id == primitive_of<constant_p>.id;
+      case role::pointwise: return all_aligned();
+      case role::view: return x.op_id == primitive_of<broadcast_in_dim_p>.id ? broadcasts(n) : all_aligned() && views(n);
+      case role::reduction: {
+        shape axes;
+        for (int k = 0; k < x.attribute_count; ++k) axes.push_back(g_.attribute(n, k));
+        const int o = g_.operand(n, 0);
+        return all_aligned() && complement(axes, g_[o].dims.rank)[axis] == axis_of(o);
+      }
+      case role::gather:
+        for (int k = 1; k < x.operand_count; ++k)
+          if (!is_of_instances(g_.operand(n, k))) return false;
+        return true;
+      default: break;
+    }
+    if (x.op_id == primitive_of<reshape_p>.id) {
+      const shape &from = g_[g_.operand(n, 0)].dims, &to = x.dims;
+      const auto before = [](const shape& dims, int a) {
+        extent e = 1;
+        for (int i = 0; i < a; ++i) e *= dims[i];
+        return e;
+      };
+      return all_aligned() && before(from, axis_of(g_.operand(n, 0))) == before(to, axis);
+    }
+    if (x.op_id == primitive_of<concatenate_p>.id) return all_aligned() && g_.attribute(n, 0) != axis && same_axis(n);
+    if (x.op_id == primitive_of<pad_p>.id) return pads(n);
+    if (x.op_id == primitive_of<dot_general_p>.id) return multiplies(n);
+    return false;
+  }
+  constexpr bool pads(int n) {
+    sequence<value> operands;
+    const call c = call_of(n, operands);
+    const int axis = axis_of(n);
+    bool outside = axis == axis_of(g_.operand(n, 0)) && is_of_instances(g_.operand(n, 0));
+    for (int k = 0; k < 3; ++k) outside = outside && pad_p::part(c, k)[axis] == 0;
+    return outside;
+  }
+  constexpr bool same_axis(int n) const {
+    for (int k = 0; k < g_[n].operand_count; ++k)
+      if (axis_of(g_.operand(n, k)) != axis_of(n)) return false;
+    return true;
+  }
+  constexpr call call_of(int n, sequence<value>& operands) { return call_at(g_, original_, n, operands); }
+  /// Whether a view leaves the axis of the instances as it is.
+  constexpr bool views(int n) {
+    constexpr extent marker = extent(1) << 40;
+    sequence<value> operands;
+    const call c = call_of(n, operands);
+    const int from = axis_of(g_.operand(n, 0)), to = axis_of(n);
+    shape strides = filled(c[0].rank(), 1);
+    strides[from] = marker;
+    const buffer_access a = c.op->view(c, {0, strides});
+    if (is_symbol(a.offset) || a.offset >= marker / 2 || a.offset <= -marker / 2) return false;
+    for (int i = 0; i < c.dims.rank; ++i)
+      if ((a.strides[i] == marker) != (i == to) || is_symbol(a.strides[i])) return false;
+    return true;
+  }
+  /// A broadcast to instances, or of instances.
+  constexpr bool broadcasts(int n) {
+    const int o = g_.operand(n, 0);
+    if (axis_of(o) >= 0) return is_of_instances(o) && views(n);
+    return !g_[o].dims.contains(instances_) && !has_symbol(g_[o].dims) && g_[o].dims.size() <= most_elements;
+  }
+  /// Whether the instances are a batch of a product's, or free in one operand, with a small matrix as the other.
+  constexpr bool multiplies(int n) {
+    sequence<value> operands;
+    const call c = call_of(n, operands);
+    const dot_dimensions d = dot_general_p::dimensions(c);
+    const int axis = axis_of(n), batch = d.lhs_batch.rank, left = axis_of(g_.operand(n, 0)), right = axis_of(g_.operand(n, 1));
+    extent terms = 1;
+    for (extent a : d.lhs_contracted) terms *= c[0].dims()[int(a)];
+    if (is_symbol(terms) || terms < 1 || terms * elements_of(n) > most_products || c.dims.rank + d.lhs_contracted.rank > max_rank) return false;
+    const auto shared = [&](int o) { return !g_[o].dims.contains(instances_) && !has_symbol(g_[o].dims); };
+    const bool left_fits = is_of_instances(g_.operand(n, 0)), right_fits = is_of_instances(g_.operand(n, 1));
+    if (axis < batch) return left_fits && right_fits && d.lhs_batch[axis] == left && d.rhs_batch[axis] == right;
+    const shape of_left = d.lhs_free(c[0].rank()), of_right = d.rhs_free(c[1].rank());
+    if (axis < batch + of_left.rank) return left_fits && of_left[axis - batch] == left && shared(g_.operand(n, 1));
+    return right_fits && of_right[axis - batch - of_left.rank] == right && shared(g_.operand(n, 0));
+  }
+  /// Whether kernels over the array as it is make poor use of vectors.
+  constexpr bool is_slow(int n) const {
+    constexpr extent short_row = 16;
+    const shape& dims = g_[n].dims;
+    const int last = dims.rank - 1;
+    return axis_of(n) != last && dims[last] <= short_row;
+  }
+
+  constexpr void find_stages() {
+    inside_.assign(g_.nodes.size(), false);
+    stage_.assign(g_.nodes.size(), 0);
+    for (int n = 0; n < g_.size(); ++n) {
+      inside_[std::size_t(n)] = works_by_instance(n);
+      int& stage = stage_[std::size_t(n)];
+      for (int k = 0; k < g_[n].operand_count; ++k) {
+        const std::size_t o = std::size_t(g_.operand(n, k));
+        const bool waits = inside_[o] && !(inside_[std::size_t(n)] && is_aligned(n, k));
+        if (stage_[o] + waits > stage) stage = stage_[o] + waits;
+      }
+      if (stage > last_stage_) last_stage_ = stage;
+    }
+  }
+
+  /// Lanes that no array of a part has as another extent: whole vectors, and fewer where an instance has much.
+  constexpr extent lanes_for(int stage) const {
+    constexpr extent much = 1 << 15, unit = 16;
+    extent bytes = 0;
+    for (int n = 0; n < g_.size(); ++n)
+      if (is_in(n, stage) && g_[n].op->kind != role::view) bytes += elements_of(n) * size_of(g_[n].type);
+    extent lanes = bytes > 2 * much ? unit : bytes > much ? 2 * unit : 4 * unit;
+    const auto taken = [&] {
+      for (int n = 0; n < g_.size(); ++n) {
+        if (is_in(n, stage) && erase(g_[n].dims, axis_of(n)).contains(lanes)) return true;
+        for (int k = 0; is_in(n, stage) && k < g_[n].operand_count; ++k)
+          if (const shape& dims = g_[g_.operand(n, k)].dims; axis_of(g_.operand(n, k)) >= 0 ? erase(dims, axis_of(g_.operand(n, k))).contains(lanes) : dims.contains(lanes)) return true;
+      }
+      return false;
+    };
+    while (taken()) lanes += unit;
+    return lanes;
+  }
+  constexpr bool is_in(int n, int stage) const { return inside_[std::size_t(n)] && stage_[std::size_t(n)] == stage; }
+
+  constexpr void make_packets(replay& r, int stage) {
+    flag_list leaves;  // per node: whether it is used outside of the part
+    leaves.assign(g_.nodes.size(), false);
+    bool any = false;
+    for (int n = 0; n < g_.size(); ++n) {
+      any = any || is_in(n, stage);
+      for (int k = 0; k < g_[n].operand_count; ++k)
+        if (const int o = g_.operand(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = true;
+    }
+    for (int o : g_.outputs) leaves[std::size_t(o)] = leaves[std::size_t(o)] || is_in(o, stage);
+    if (!any) return;
+
+    const extent lanes = lanes_for(stage);
+    const auto of_packet = [&](extent e) { return e == instances_ ? lanes : e; };
+    builder body;
+    call_form form;
+    sequence<value> operands;
+    sequence<int> given, results;  // nodes
+    form.own = {instances_, lanes};
+    sequence<value> own, shared;  // per node: its instances of a packet, all of it
+    own.assign(g_.nodes.size(), value()), shared.assign(g_.nodes.size(), value());
+    const auto operand = [&](int o, bool is_own) {
+      value& v = (is_own ? own : shared)[std::size_t(o)];
+      if (v) return v;
+      if (g_[o].op_id == primitive_of<constant_p>.id && !is_own) return v = constant_from_bits(body, g_[o].type, g_[o].dims, g_[o].bits);
+      const int axis = is_own ? axis_of(o) : -1;
+      shape dims = g_[o].dims;
+      for (int i = 0; i < dims.rank; ++i) dims[i] = i == axis ? lanes : is_symbol(dims[i]) ? body.input_extent(i) : dims[i];
+      operands.push_back(r.map[std::size_t(o)]);
+      form.own.push_back(axis);
+      return v = body.input(g_[o].type, dims);
+    };
+    sequence<value> mapped;
+    sequence<extent> attributes;
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is_in(n, stage)) continue;
+      mapped.clear(), attributes.clear();
+      for (int k = 0; k < g_[n].operand_count; ++k) mapped.push_back(operand(g_.operand(n, k), is_aligned(n, k)));
+      sequence<value> unmapped;
+      call c = call_of(n, unmapped);
+      for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(of_packet(c.attribute(k)));
+      for (int i = 0; i < c.dims.rank; ++i) c.dims[i] = of_packet(c.dims[i]);
+      c.b = &body, c.result = {}, c.operands = mapped.data(), c.attributes = attributes.data();
+      own[std::size_t(n)] = body.emit_inferred(c);
+      if (leaves[std::size_t(n)]) results.push_back(n);
+    }
+    for (int n : results) {
+      form.results.push_back({g_[n].type, g_[n].dims});
+      form.own.push_back(axis_of(n));
+      body.g.outputs.push_back(own[std::size_t(n)].id);
+    }
+    form.bodies.push_back(r.to.add_subgraph(body.finish()));
+    const sequence<value> made = emit_all<packets_p>(r.to, form, operands);
+    for (std::size_t k = 0; k < made.size(); ++k) r.map[std::size_t(results[k])] = made[k];
+  }
+};
+
+/// The extent of a graph whose axes are best taken as those of instances, or 0.
+constexpr extent packet_instances(const graph& g) {
+  constexpr extent least = 256;
+  shape seen;
+  extent best = 0, most = 0;
+  for (int n = 0; n < g.size(); ++n)
+    for (extent e : g[n].dims) {
+      if ((!is_symbol(e) && e < least) || seen.contains(e) || seen.rank == max_rank) continue;
+      seen.push_back(e);
+      if (const extent gain = packet_program(g, e).gain(); gain > most) best = e, most = gain;
+    }
+  return best;
+}
+
+/// The graph with packets for as many kinds of instances as gain by that.
+constexpr graph with_packets(graph g) {
+  for (int kinds = 0; kinds < 3; ++kinds) {
+    const extent instances = packet_instances(g);
+    if (instances == 0) break;
+    g = packet_program(g, instances).run();
+  }
+  return g;
+}
+
+/// The graph that `Make` returns with packets, if it gains by them.
+template <class Make> inline constexpr bool has_packets_graph = packet_instances(Make{}()) != 0;
+template <class Make> struct make_packets {
+  constexpr graph operator()() const { return with_packets(Make{}()); }
+};
+template <class Make> inline constexpr auto packets_graph = freeze<make_packets<Make>{}>();
+/// The body of packets, which `Make` returns, as it runs.
+template <class Make> struct make_packet_body {
+  constexpr graph operator()() const { return canonicalize(Make{}(), true); }
+};
+
+/// The canonical graph of what `Make` returns. `Packets`: whether those that run it can run packets.
+template <class Make, bool Packets> struct make_canonical_of {
+  constexpr graph operator()() const {
+    if constexpr (is_per_instance_graph<Make>) return canonicalize(thaw(per_instance_graph<Make>));
+    else if constexpr (may_split_graph<Make>) return canonicalize(thaw(split_graph<Make>));
+    else if constexpr (Packets) {
+      if constexpr (has_packets_graph<Make>) return canonicalize(thaw(packets_graph<Make>));
+      else return canonicalize(Make{}());
+    } else return canonicalize(Make{}());
+  }
+};
+
+}  // namespace cotangent
