@@ -212,6 +212,72 @@ constexpr value without_negative_pad(const call& c) {
   return slice(pad(c[0], c[1], keep_low, keep_high, interior), start, size, filled(low.rank, 1));
 }
 
+/// Arrays side by side along an axis, that zeros are padded to.
+struct zero_pad {
+  sequence<value> parts;
+  int axis = -1;  // of several parts
+  shape low, high;
+
+  constexpr extent end(int i, const shape& dims) const { return dims[i] - high[i]; }
+};
+constexpr bool is_zero_pad(value v, zero_pad& p) {
+  if (v.get().op_id != primitive_of<pad_p>.id || has_symbol(v.dims()) || !is_constant({v.b, v.b->g.operand(v.id, 1)}, 0)) return false;
+  const auto attribute = [&](int part, int axis) { return v.b->g.attribute(v.id, part * v.rank() + axis); };
+  p.parts = {value{v.b, v.b->g.operand(v.id, 0)}};
+  for (int i = 0; i < v.rank(); ++i) {
+    p.low.push_back(attribute(0, i)), p.high.push_back(attribute(1, i));
+    if (attribute(2, i) != 0 || p.low[i] < 0 || p.high[i] < 0) return false;
+  }
+  return true;
+}
+/// Puts b behind a if that is where it begins, and they differ in nothing else.
+constexpr bool append(zero_pad& a, const zero_pad& b, const shape& dims) {
+  int axis = -1;
+  for (int i = 0; i < dims.rank; ++i) {
+    if (a.low[i] == b.low[i] && a.high[i] == b.high[i]) continue;
+    if (axis >= 0 || b.low[i] != a.end(i, dims)) return false;
+    axis = i;
+  }
+  if (axis < 0 || (a.axis >= 0 && a.axis != axis) || (b.axis >= 0 && b.axis != axis)) return false;
+  for (value v : b.parts) a.parts.push_back(v);
+  a.axis = axis, a.high[axis] = b.high[axis];
+  return true;
+}
+/// The sum of terms of which several are arrays that zeros are padded to, as the cotangents of an array's parts: those of the same
+/// part added, those of neighbouring parts side by side. Null if there are no such terms.
+constexpr value sum_of_parts(const sequence<value>& terms) {
+  sequence<zero_pad> pads;
+  value sum;
+  const auto add = [&](value v) { sum = sum ? sum + v : v; };
+  std::size_t found = 0;
+  for (value v : terms) {
+    zero_pad p;
+    if (!is_zero_pad(v, p)) {
+      add(v);
+      continue;
+    }
+    ++found;
+    bool same = false;
+    for (zero_pad& q : pads)
+      if (q.low == p.low && q.high == p.high) q.parts[0] = q.parts[0] + p.parts[0], same = true;
+    if (!same) pads.push_back(p);
+  }
+  if (found < 2) return {};
+  const shape dims = terms[0].dims(), none = filled(dims.rank, 0);
+  for (std::size_t i = 0; i < pads.size(); ++i)
+    for (std::size_t k = 0; k < pads.size(); ++k)
+      if (i != k && append(pads[i], pads[k], dims)) {
+        pads[k] = pads.back();
+        pads.count -= 1;
+        i = 0, k = std::size_t(-1);  // from the begin
+      }
+  for (const zero_pad& p : pads) {
+    const value whole = p.axis < 0 ? p.parts[0] : concatenate(p.parts, p.axis);
+    add(p.low == none && p.high == none ? whole : pad(whole, constant(*whole.b, whole.type(), {}, 0), p.low, p.high, none));
+  }
+  return sum;
+}
+
 /// The number of leading axes on which the elements of x depend, as far as a look at `most` nodes shows.
 constexpr int dependent_axes(value x, int& most) {
   const node& n = x.get();
@@ -296,7 +362,8 @@ constexpr flag_list used_by_kernels(const graph& g) {
 }
 
 /// The graph in canonical form: only gemm for products, no negative pads, windows for what kernels roll or pad, numbers that
-/// multiply collected, fma where a product has one use. Linear. `of_packets`: products are sums that kernels make.
+/// multiply collected, fma where a product has one use. Linear. In a body `of_packets`, kernels sum all products, and parts of
+/// arrays are put together where they are added up.
 constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   if (!g.error.empty()) return {};
   sequence<int> uses;
@@ -311,6 +378,16 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   // Whether node n became a product that has one use; and its factors.
   const auto product_of = [&](int n) { return uses.items[n] == 1 && is_floating(g[n].type) && r.map.items[n].get().op_id == primitive_of<mul_p>.id; };
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
+  // Whether node n is part of a longer sum; and the terms of the sum `root`.
+  flag_list added;
+  added.assign(g.nodes.size(), false);
+  for (int n = 0; n < g.size() && of_packets; ++n)
+    for (int k = 0; g[n].op_id == primitive_of<add_p>.id && k < 2; ++k) added[std::size_t(g.operand(n, k))] = true;
+  const auto is_term = [&](int n) { return uses.items[n] == 1 && added[std::size_t(n)]; };
+  const auto collect = [&](int n, int root, sequence<value>& terms, const auto& self) -> void {
+    if (g[n].op_id != primitive_of<add_p>.id || (n != root && !is_term(n))) return terms.push_back(r.map.items[n]);
+    for (int k = 0; k < 2; ++k) self(g.operand(n, k), root, terms, self);
+  };
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].is_input()) continue;
     if (g[n].op->has.several || g[n].op->kind == role::element) {
@@ -338,6 +415,12 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
     else if (op == primitive_of<add_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
+      if (of_packets && !is_term(n)) {
+        sequence<value> terms;
+        collect(n, n, terms, collect);
+        v = sum_of_parts(terms);
+      }
+      if (v.b) continue;
       if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), c[1]});
       else if (product_of(y)) v = emit<fma_p>({factor(y, 0), factor(y, 1), c[0]});
     } else if (op == primitive_of<sub_p>.id) {

@@ -12,6 +12,36 @@
 
 namespace cotangent {
 
+/// The access to an array as one of other extents, whose elements are in the same order. Null strides if they do not allow that.
+constexpr buffer_access reshaped(const buffer_access& from, const shape& dims, const shape& to) {
+  buffer_access r{from.offset, {}};
+  for (int i = 0, j = 0; i < dims.rank || j < to.rank;) {  // the next few axes of both that have equally many elements
+    extent have = 1, want = 1;
+    int i_end = i, j_end = j;
+    if (i < dims.rank) have = dims[i_end++];
+    if (j < to.rank) want = to[j_end++];
+    while (have != want) {
+      if (have < want ? i_end == dims.rank : j_end == to.rank) return {};
+      if (have < want) have *= dims[i_end++];
+      else want *= to[j_end++];
+    }
+    if (have == 0) return {};
+    extent stride = 0, inner = 1;  // of the last axis, and the elements of what is behind the one that is looked at
+    for (int k = i_end; k-- > i;) {
+      if (dims[k] == 1) continue;
+      if (inner == 1) stride = from.strides[k];
+      else if (from.strides[k] != stride * inner) return {};
+      inner *= dims[k];
+    }
+    shape strides;
+    extent behind = stride;
+    for (int k = j_end; k-- > j; behind *= to[k]) strides.push_back(behind);
+    for (int k = strides.rank; k-- > 0;) r.strides.push_back(strides[k]);
+    i = i_end, j = j_end;
+  }
+  return r;
+}
+
 /// Builds the schedule.
 class scheduler {
  public:
@@ -33,8 +63,9 @@ class scheduler {
 
   constexpr schedule run() {
     out_.statements.reserve(g_.nodes.count + g_.nodes.count / 8 + 16);
+    if (choices_.lanes > 0) find_reshaped_views();
     require_memory();
-    copy_repeated_columns();
+    if (choices_.lanes == 0) copy_repeated_columns();
     find_origins();
     find_spaces();
     form_groups();
@@ -124,7 +155,7 @@ class scheduler {
 
   /// The node whose memory `n` reads through reshapes.
   constexpr int behind_reshapes(int n) const {
-    while (is_reshape(n) && !copied_.items[n]) n = g_.operand(n, 0);
+    while (is_reshape(n) && kind(n) != role::view && !copied_.items[n]) n = g_.operand(n, 0);
     return n;
   }
 
@@ -156,9 +187,16 @@ class scheduler {
     sequence<value> operands;
     for (std::size_t i = views.size(); i-- > 0;) {
       const call c = call_of(views[i], operands);
-      l.access = c.op->view(c, l.access);
+      l.access = is_reshape(views[i]) ? reshaped(l.access, c[0].dims(), c.dims) : c.op->view(c, l.access);
     }
     return l;
+  }
+  /// Reshapes of views, of a packet, that can be views as well.
+  constexpr void find_reshaped_views() {
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is_reshape(n) || kind(g_.operand(n, 0)) != role::view || has_symbol(at(n).dims)) continue;
+      if (reshaped(resolve(g_.operand(n, 0)).access, at(g_.operand(n, 0)).dims, at(n).dims).strides.rank == at(n).dims.rank) kinds_.items[n] = role::view;
+    }
   }
 
   /// Marks what must lie in memory whatever the grouping: operands of opaque nodes, of reshapes, of gathers.
@@ -167,7 +205,7 @@ class scheduler {
       if (at(n).is_input()) continue;
       const role k = kind(n);
       if (k == role::view) require_windows(n);
-      const bool whole = (k == role::opaque && !is_of_parts(n)) || k == role::call || is_reshape(n);
+      const bool whole = (k == role::opaque && !is_of_parts(n)) || k == role::call;
       if (!whole && k != role::gather) continue;
       for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
     }

@@ -223,8 +223,15 @@ class packet_program {
   constexpr void find_stages() {
     inside_.assign(g_.nodes.size(), false);
     stage_.assign(g_.nodes.size(), 0);
+    for (int n = 0; n < g_.size(); ++n) inside_[std::size_t(n)] = works_by_instance(n);
+    flag_list used;  // by nodes inside; a broadcast that is not stays outside, as a view of a result
+    used.assign(g_.nodes.size(), false);
+    for (int n = g_.size(); n-- > 0;) {
+      char& inside = inside_[std::size_t(n)];
+      inside = inside && (used[std::size_t(n)] || g_[n].op_id != primitive_of<broadcast_in_dim_p>.id);
+      for (int k = 0; inside && k < g_[n].operand_count; ++k) used[std::size_t(g_.operand(n, k))] = true;
+    }
     for (int n = 0; n < g_.size(); ++n) {
-      inside_[std::size_t(n)] = works_by_instance(n);
       int& stage = stage_[std::size_t(n)];
       for (int k = 0; k < g_[n].operand_count; ++k) {
         const std::size_t o = std::size_t(g_.operand(n, k));
@@ -235,13 +242,15 @@ class packet_program {
     }
   }
 
-  /// Lanes that no array of a part has as another extent: whole vectors, and fewer where an instance has much.
+  /// Lanes that no array of a part has as another extent: whole vectors, fewer where an instance has much, for all to stay in a
+  /// core's cache.
   constexpr extent lanes_for(int stage) const {
-    constexpr extent much = 1 << 15, unit = 16;
+    constexpr extent most_bytes = 1 << 22, unit = 16;
     extent bytes = 0;
     for (int n = 0; n < g_.size(); ++n)
       if (is_in(n, stage) && g_[n].op->kind != role::view) bytes += elements_of(n) * size_of(g_[n].type);
-    extent lanes = bytes > 2 * much ? unit : bytes > much ? 2 * unit : 4 * unit;
+    extent lanes = 4 * unit;
+    while (lanes > unit && bytes * lanes > most_bytes) lanes /= 2;
     const auto taken = [&] {
       for (int n = 0; n < g_.size(); ++n) {
         if (is_in(n, stage) && erase(g_[n].dims, axis_of(n)).contains(lanes)) return true;

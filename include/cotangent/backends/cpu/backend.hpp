@@ -223,7 +223,7 @@ template <class Executable> struct packet_steps {
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
     extent extents[x.slot_count > 0 ? x.slot_count : 1];
     Executable::template local_arguments<Step>(s, buffers, extents);
-    host::run_here<typename Executable::lowered::template kernel_of<Step>>(buffers, extents);
+    packet_kernel<typename Executable::lowered::template kernel_of<Step>>::run(buffers, extents);
   }
 };
 template <extent Lanes> struct packet_backend;

@@ -393,11 +393,6 @@ template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, con
   }
 }
 
-/// The same in this thread.
-template <class Kernel> COTANGENT_HOST_INLINE void run_here(void* const* buffers, const extent* extents) {
-  tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run_here();
-}
-
 /// A kernel's tasks, to be run some rows at a time.
 template <class Kernel> auto tasks_of(void* const* buffers, const extent* extents) {
   return tasks<layout_of<Kernel>, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>);

@@ -1,7 +1,7 @@
 #pragma once
-/// Instances to and from the lanes of packets (compiler/packets.hpp), in blocks that are transposed in registers.
+/// Packets (compiler/packets.hpp) on the CPU: how instances come into their lanes and back, and how kernels run on them.
 
-#include <cotangent/backends/cpu/pack.hpp>
+#include <cotangent/backends/cpu/loops.hpp>
 
 namespace cotangent::host {
 inline namespace COTANGENT_ISA {
@@ -64,6 +64,145 @@ template <int Lanes, class T> void empty_packet(const void* packet, const instan
   for (extent b = 0; b < rows.before; ++b)
     lanes_to_rows<Lanes>(static_cast<const T*>(packet) + b * rows.elements * Lanes, rows.elements, count, static_cast<T*>(array) + (b * rows.instances + first) * rows.elements);
 }
+
+/// Sums that stay in registers until they are stored.
+template <class Layout, class Reductions, int N> struct packet_sums : running_sums<Layout, Reductions, N> {
+  template <class Reduce, class V, class E> COTANGENT_HOST_INLINE void add(Reduce, const V& value, const E&) {
+    auto& sum = this->template sum_of<Reduce>();
+    sum = reduce_parts<Reduce>::operation::combine(sum, value);
+  }
+};
+
+/// A kernel on a packet: few lanes, at most some thousand rows. Loops over dimensions of constant extents are nested, so that the
+/// compiler sees addresses grow by constants. Sums over the inner dimensions stay in registers, those of some neighbouring rows at
+/// once, which share what they load.
+template <class Kernel> class packet_kernel {
+ public:
+  static void run(void* const* buffers, const extent* extents) {
+    if constexpr (!fits) tasks<layout, reductions>(buffers, extents, run_part<Kernel>).run_here();
+    else {
+      position<layout> at(buffers, extents);
+      targets<layout> to;
+      extent sizes[dims.rank > 0 ? dims.rank : 1];
+      for (int d = 0; d < dims.rank; ++d) sizes[d] = size(d);
+      point_at(reductions(), at, sizes, to);
+      each_row<0>(at, to);
+    }
+  }
+
+ private:
+  using layout = layout_of<Kernel>;
+  using reductions = reductions_of<Kernel>;
+  static constexpr program_of<Kernel> steps{};
+  static constexpr merged_dims dims = layout::dims;
+  static constexpr int outer = dims.outer();
+  static constexpr lane_plan plan = plan_of<layout>(reductions());
+  static constexpr int N = plan.width;
+  using sums = packet_sums<layout, reductions, N>;
+  static constexpr extent size(int d) {
+    extent n = 1;
+    for (int i = dims.first[d]; i <= dims.last[d]; ++i) n *= layout::own_extents[i];
+    return n;
+  }
+  static constexpr extent lanes = dims.rank > 0 && layout::is_static ? size(dims.rank - 1) : 1;
+
+  /// The first of the dimensions that the reductions sum over, if those are the inner ones of all; -1 if not.
+  template <class... R> static constexpr int first_summed(reduce_list<R...>) {
+    if (sizeof...(R) == 0) return outer;
+    if ((false || ... || (reduce_parts<R>::facts.scope != reduction::keeps_lane))) return -1;
+    const std::uint32_t kept_by_any = (0u | ... | reduce_parts<R>::facts.kept_dims), kept_by_all = (~0u & ... & reduce_parts<R>::facts.kept_dims);
+    int first = outer;
+    while (first > 0 && !(kept_by_any >> (first - 1) & 1u)) --first;
+    for (int d = 0; d < first; ++d)
+      if (!(kept_by_all >> d & 1u)) return -1;
+    return first;
+  }
+  static constexpr int summed = first_summed(reductions());
+  static constexpr bool sums_up = layout::shape.reductions > 0;
+  static constexpr bool fits = layout::is_static && layout::points > 0 && lanes % N == 0 && !layout::shape.scatters && summed >= 0;
+  /// How many of `all` are done at once: a divisor.
+  static constexpr int at_once(extent all, int most) {
+    int n = 1;
+    for (int i = 2; i <= most; ++i)
+      if (all % i == 0) n = i;
+    return n;
+  }
+  static constexpr int vectors = at_once(lanes / N, plan.unroll);
+  static constexpr int rows_at_once = fits && sums_up && summed > 0 && layout::shape.varying.total() <= 8 && !plan.has_fixed ? at_once(size(summed > 0 ? summed - 1 : 0), 16 / vectors > 4 ? 4 : 16 / vectors) : 1;
+
+  /// The results of reductions: each is stored once, so that nothing is set first.
+  template <class... R> static COTANGENT_HOST_INLINE void point_at(reduce_list<R...>, [[maybe_unused]] const position<layout>& at, [[maybe_unused]] const extent* sizes, [[maybe_unused]] targets<layout>& to) {
+    const int done[] = {0, point_one<R>(at, sizes, to)...};
+    (void)done;
+  }
+  template <class R> static COTANGENT_HOST_INLINE int point_one(const position<layout>& at, const extent* sizes, targets<layout>& to) {
+    using parts = reduce_parts<R>;
+    const auto r = results<layout>::template of<R>(sizes, at.slots);
+    to.base[parts::facts.place] = static_cast<typename parts::type*>(at.buffers[parts::buffer]) + value_of<parts::offset>(at.slots);
+    for (int d = 0; d < dims.rank; ++d) to.strides[parts::facts.place][d] = r.strides[d];
+    return 0;
+  }
+
+  template <int D> static COTANGENT_HOST_INLINE void each_row(position<layout>& at, const targets<layout>& to) {
+    if constexpr (D == summed || (rows_at_once > 1 && D + 1 == summed)) {
+      constexpr extent turns = D == summed ? 1 : size(D) / rows_at_once;
+      for (extent i = 0; i < turns; ++i) {
+        const extent row = i * rows_at_once;
+        for (extent lane = 0; lane < lanes; lane += vectors * N) {
+          if constexpr (sums_up) sum_row<D>(at, row, lane, to);
+          else run_row(at, lane, nullptr);
+        }
+      }
+    } else
+      for (at.index[D] = 0; at.index[D] < size(D); ++at.index[D]) each_row<D + 1>(at, to);
+  }
+  /// The sums of some neighbouring rows, for some vectors.
+  template <int D> static COTANGENT_HOST_INLINE void sum_row(position<layout>& at, extent row, extent lane, const targets<layout>& to) {
+    sums all[rows_at_once][vectors];
+    for (int j = 0; j < rows_at_once; ++j) {
+      if constexpr (D < summed) at.index[D] = row + j;
+      for (sums& s : all[j]) {
+        s.to = &to;
+        s.locate(at);
+        s.template clear<reduction::keeps_lane>();
+      }
+    }
+    add_up<D, summed>(at, row, lane, all);
+    for (int j = 0; j < rows_at_once; ++j)
+      for (int u = 0; u < vectors; ++u) all[j][u].template store_columns<false>(lane + u * N, N);
+  }
+  template <int D, int S> static COTANGENT_HOST_INLINE void add_up(position<layout>& at, extent row, extent lane, sums (&all)[rows_at_once][vectors]) {
+    if constexpr (S < outer) {
+      for (at.index[S] = 0; at.index[S] < size(S); ++at.index[S]) add_up<D, S + 1>(at, row, lane, all);
+    } else
+      for (int j = 0; j < rows_at_once; ++j) {
+        if constexpr (D < summed) at.index[D] = row + j;
+        run_row(at, lane, all[j]);
+      }
+  }
+  /// Some vectors of one row.
+  static COTANGENT_HOST_INLINE void run_row(const position<layout>& at, extent lane, [[maybe_unused]] sums* of_vectors) {
+    sums none;
+    sums* const first = sums_up ? of_vectors : &none;
+    fixed_registers<layout, N> fixed;
+    if constexpr (plan.has_fixed) {
+      evaluation<layout, N, false, sums> e(at, lane, N, fixed, *first);
+      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
+      evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, analysis<Kernel>>{});
+    }
+    for (int u = 0; u < vectors; ++u) {
+      sums& s = sums_up ? of_vectors[u] : none;
+      if constexpr (is_long_kernel<layout>) call_vector(at, lane + u * N, fixed, s);
+      else run_vector(at, lane + u * N, fixed, s);
+    }
+  }
+  static COTANGENT_HOST_INLINE void run_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) {
+    evaluation<layout, N, false, sums> e(at, lane, N, fixed, s);
+    evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
+    evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
+  }
+  [[gnu::noinline]] static void call_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) { run_vector(at, lane, fixed, s); }
+};
 
 }  // namespace COTANGENT_ISA
 }  // namespace cotangent::host

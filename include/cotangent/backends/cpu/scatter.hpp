@@ -1,9 +1,9 @@
 #pragma once
 /// Scatters: updates combined into computed places, in the order of the updates.
 ///
-/// The updates are blocks: those along their trailing axes lie beside one computed place. Many blocks are sorted by
-/// ranges of places first, in order, and tasks own ranges: each place sees its updates in their order, whatever the
-/// number of threads.
+/// The updates are blocks: those along their trailing axes lie beside one computed place. Tasks own ranges of places: each place
+/// sees its updates in their order, whatever the number of threads. A few threads look at all blocks for those of their
+/// ranges; for more of them, the blocks are sorted by ranges first, in order.
 
 #include <cstring>
 
@@ -21,8 +21,10 @@ template <class P, class T> class scatter {
     if (x.data != result.data && x.dims.size() > 0) std::memcpy(result.data, x.data, std::size_t(x.dims.size()) * sizeof(T));
     if (places_.blocks == 0 || places_.size == 0 || x.dims.size() == 0) return;
     constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32;
-    const bool sorts = places_.blocks >= many_blocks && places_.blocks * places_.size >= much_work && places_.blocks < most && places_.span < most;
-    if (sorts && num_threads() > 1) by_ranges();
+    const bool shares = places_.blocks >= many_blocks && places_.blocks * places_.size >= much_work;
+    constexpr int few = 4;
+    if (shares && num_threads() > 1 && num_threads() <= few) by_threads(num_threads());
+    else if (shares && num_threads() > few && places_.blocks < most && places_.span < most) by_ranges();
     else in_order();
   }
 
@@ -40,6 +42,22 @@ template <class P, class T> class scatter {
       for (int i = 0; i < count; ++i)
         if (places[i] >= 0) places_.combine<P>(y_ + places[i], u_ + (first + i) * places_.size);
     }
+  }
+
+  /// Each task combines the blocks of its range.
+  void by_threads(int ranges) {
+    parallel_for(ranges, [&](extent range) {
+      const extent begin = places_.span * range / ranges, end = places_.span * (range + 1) / ranges;
+      extent places[at_once];
+      int own[at_once];
+      for (extent first = 0; first < places_.blocks; first += at_once) {
+        const int count = int(smaller(places_.blocks - first, at_once));
+        places_.find(first, count, places);
+        int found = 0;
+        for (int i = 0; i < count; ++i) own[found] = i, found += places[i] >= begin && places[i] < end;
+        for (int k = 0; k < found; ++k) places_.combine<P>(y_ + places[own[k]], u_ + (first + own[k]) * places_.size);
+      }
+    });
   }
 
   struct entry {
