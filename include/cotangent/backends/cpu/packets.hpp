@@ -15,54 +15,87 @@ struct instance_rows {
   }
 };
 
-/// One row per element, of Lanes instances each, from `count` rows of instances. Behind the last instance it is repeated.
-template <int Lanes, class T> void rows_to_lanes(const T* from, extent elements, extent count, T* to) {
-  constexpr int N = native_bytes / int(sizeof(T)) < Lanes ? native_bytes / int(sizeof(T)) : Lanes;
-  if constexpr (N == 1 || sizeof(T) < 4) {
-    for (extent j = 0; j < elements; ++j)
-      for (extent i = 0; i < Lanes; ++i) to[j * Lanes + i] = from[(i < count ? i : count - 1) * elements + j];
-  } else
-    for (extent lane = 0; lane < Lanes; lane += N)
-      for (extent j = 0; j < elements; j += N) {
-        const int columns = elements - j < N ? int(elements - j) : N;
-        pack<T, N> rows[N];
-        for (int i = 0; i < N; ++i) {
-          const T* row = from + (lane + i < count ? lane + i : count - 1) * elements + j;
-          rows[i] = columns == N ? pack<T, N>::load(row) : pack<T, N>::load(row, columns);
+/// Instances in rows of `elements`, and in lanes: one row per element, of Lanes instances each.
+template <int Lanes, class T> class instance_block {
+ public:
+  /// From `count` rows. Behind the last instance it is repeated.
+  static void rows_to_lanes(const T* from, extent elements, extent count, T* to) {
+    if constexpr (by_elements) {
+      for (extent j = 0; j < elements; ++j)
+        for (extent i = 0; i < Lanes; ++i) to[j * Lanes + i] = from[(i < count ? i : count - 1) * elements + j];
+    } else {
+      extent lane = 0;
+      if (elements >= 2 && elements <= 4)
+        for (; lane + N <= count; lane += N) {
+          if (elements == 2) split<2>(from + lane * 2, to + lane);
+          else if (elements == 3) split<3>(from + lane * 3, to + lane);
+          else split<4>(from + lane * 4, to + lane);
         }
-        transpose(rows);
-        for (int i = 0; i < columns; ++i) rows[i].store(to + (j + i) * Lanes + lane);
-      }
-}
-/// And back, the first `count` instances.
-template <int Lanes, class T> void lanes_to_rows(const T* from, extent elements, extent count, T* to) {
-  constexpr int N = native_bytes / int(sizeof(T)) < Lanes ? native_bytes / int(sizeof(T)) : Lanes;
-  if constexpr (N == 1 || sizeof(T) < 4) {
-    for (extent j = 0; j < elements; ++j)
-      for (extent i = 0; i < count; ++i) to[i * elements + j] = from[j * Lanes + i];
-  } else
-    for (extent lane = 0; lane < count; lane += N)
-      for (extent j = 0; j < elements; j += N) {
-        const int columns = elements - j < N ? int(elements - j) : N, filled = count - lane < N ? int(count - lane) : N;
-        pack<T, N> rows[N];
-        for (int i = 0; i < N; ++i) rows[i] = pack<T, N>::load(from + (j + (i < columns ? i : 0)) * Lanes + lane);
-        transpose(rows);
-        for (int i = 0; i < filled; ++i) {
-          T* row = to + (lane + i) * elements + j;
-          if (columns == N) rows[i].store(row);
-          else rows[i].store(row, columns);
+      for (; lane < Lanes; lane += N)
+        for (extent j = 0; j < elements; j += N) {
+          const int columns = int(smaller(elements - j, N));
+          registers rows[N];
+          for (int i = 0; i < N; ++i) {
+            const T* row = from + smaller(lane + i, count - 1) * elements + j;
+            rows[i] = columns == N ? registers::load(row) : registers::load(row, columns);
+          }
+          transpose(rows);
+          for (int i = 0; i < columns; ++i) rows[i].store(to + (j + i) * Lanes + lane);
         }
-      }
-}
+    }
+  }
+  /// To `count` rows.
+  static void lanes_to_rows(const T* from, extent elements, extent count, T* to) {
+    if constexpr (by_elements) {
+      for (extent j = 0; j < elements; ++j)
+        for (extent i = 0; i < count; ++i) to[i * elements + j] = from[j * Lanes + i];
+    } else {
+      extent lane = 0;
+      if (elements >= 2 && elements <= 4)
+        for (; lane + N <= count; lane += N) {
+          if (elements == 2) interleave<2>(from + lane, to + lane * 2, std::make_integer_sequence<int, 2>());
+          else if (elements == 3) interleave<3>(from + lane, to + lane * 3, std::make_integer_sequence<int, 3>());
+          else interleave<4>(from + lane, to + lane * 4, std::make_integer_sequence<int, 4>());
+        }
+      for (; lane < count; lane += N)
+        for (extent j = 0; j < elements; j += N) {
+          const int columns = int(smaller(elements - j, N)), filled = int(smaller(count - lane, N));
+          registers rows[N];
+          for (int i = 0; i < N; ++i) rows[i] = registers::load(from + (j + (i < columns ? i : 0)) * Lanes + lane);
+          transpose(rows);
+          for (int i = 0; i < filled; ++i) {
+            T* row = to + (lane + i) * elements + j;
+            if (columns == N) rows[i].store(row);
+            else rows[i].store(row, columns);
+          }
+        }
+    }
+  }
+
+ private:
+  static constexpr int native = native_bytes / int(sizeof(T)), N = native < Lanes ? native : Lanes;
+  static constexpr bool by_elements = N < 2 || sizeof(T) < 4;
+  using registers = pack<T, N>;
+
+  template <int M> static COTANGENT_HOST_INLINE void split(const T* from, T* to) {
+    registers rows[M];
+    for (int i = 0; i < M; ++i) rows[i] = registers::load(from + i * N);
+    [&]<int... J>(std::integer_sequence<int, J...>) { (column_of_rows<M, J>(rows).store(to + J * Lanes), ...); }(std::make_integer_sequence<int, M>());
+  }
+  template <int M, int... K> static COTANGENT_HOST_INLINE void interleave(const T* from, T* to, std::integer_sequence<int, K...>) {
+    const registers columns[M] = {registers::load(from + K * Lanes)...};
+    (rows_of_columns<M, K>(columns).store(to + K * N), ...);
+  }
+};
 
 /// Instances [first, first + count) of an array to a packet's memory.
 template <int Lanes, class T> void fill_packet(const void* array, const instance_rows& rows, extent first, extent count, void* packet) {
   for (extent b = 0; b < rows.before; ++b)
-    rows_to_lanes<Lanes>(static_cast<const T*>(array) + (b * rows.instances + first) * rows.elements, rows.elements, count, static_cast<T*>(packet) + b * rows.elements * Lanes);
+    instance_block<Lanes, T>::rows_to_lanes(static_cast<const T*>(array) + (b * rows.instances + first) * rows.elements, rows.elements, count, static_cast<T*>(packet) + b * rows.elements * Lanes);
 }
 template <int Lanes, class T> void empty_packet(const void* packet, const instance_rows& rows, extent first, extent count, void* array) {
   for (extent b = 0; b < rows.before; ++b)
-    lanes_to_rows<Lanes>(static_cast<const T*>(packet) + b * rows.elements * Lanes, rows.elements, count, static_cast<T*>(array) + (b * rows.instances + first) * rows.elements);
+    instance_block<Lanes, T>::lanes_to_rows(static_cast<const T*>(packet) + b * rows.elements * Lanes, rows.elements, count, static_cast<T*>(array) + (b * rows.instances + first) * rows.elements);
 }
 
 /// Sums that stay in registers until they are stored.
@@ -128,7 +161,7 @@ template <class Kernel> class packet_kernel {
     return n;
   }
   static constexpr int vectors = at_once(lanes / N, plan.unroll);
-  static constexpr int rows_at_once = fits && sums_up && summed > 0 && layout::shape.varying.total() <= 8 && !plan.has_fixed ? at_once(size(summed > 0 ? summed - 1 : 0), 16 / vectors > 4 ? 4 : 16 / vectors) : 1;
+  static constexpr int rows_at_once = fits && sums_up && summed > 0 && layout::shape.varying.total() <= 8 ? at_once(size(summed > 0 ? summed - 1 : 0), 16 / vectors > 4 ? 4 : 16 / vectors) : 1;
 
   /// The results of reductions: each is stored once, so that nothing is set first.
   template <class... R> static COTANGENT_HOST_INLINE void point_at(reduce_list<R...>, [[maybe_unused]] const position<layout>& at, [[maybe_unused]] const extent* sizes, [[maybe_unused]] targets<layout>& to) {
