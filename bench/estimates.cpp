@@ -35,7 +35,7 @@ template <class F, class... A> struct both {
   /// The expected ratio.
   double expected() const {
     const ct::graph simplified = ct::thaw(ct::simplified_function<F, ct::traced_tree<A>...>);
-    const ct::alternative a{"", ct::thaw(ct::canonical_function<F, ct::traced_tree<A>...>)}, b{"", ct::canonicalize(simplified)};
+    const ct::alternative a{"", ct::thaw(ct::canonical_function<ct::host::backend, F, ct::traced_tree<A>...>)}, b{"", ct::canonicalize(simplified)};
     const ct::sequence<ct::shape> shapes{std::get<A>(x).shape()...};
     return ct::explained(b, shapes).nanoseconds() / ct::explained(a, shapes).nanoseconds();
   }

@@ -20,7 +20,7 @@ template <int Turns> constexpr auto looped = [](auto x) { return ct::fori_loop<0
 
 template <class... A> double estimated(const auto& f, const A&... x) {
   using F = std::remove_cvref_t<decltype(f)>;
-  const ct::alternative a{"", ct::thaw(ct::canonical_function<F, ct::traced_tree<A>...>)};
+  const ct::alternative a{"", ct::thaw(ct::canonical_function<ct::host::backend, F, ct::traced_tree<A>...>)};
   ct::sequence<shape> shapes;
   (shapes.push_back(x.shape()), ...);
   return ct::explained(a, shapes).nanoseconds();

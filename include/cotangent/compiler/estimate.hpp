@@ -7,7 +7,7 @@
 
 #include <cotangent/compiler/fuse.hpp>
 #include <cotangent/compiler/kernel_facts.hpp>
-#include <cotangent/control/scan_primitive.hpp>
+#include <cotangent/compiler/packets.hpp>
 
 namespace cotangent {
 
@@ -18,7 +18,7 @@ struct machine_model {
   double nearest = 96, near = 28, far = 5;                                  // bytes per cycle from them, and from memory
   double operation = 0.5, access = 0.5, long_operation = 2.0;              // cycles per vector; of library functions, per flop
   double lane = 0.6, gathered_lane = 1.2;                                   // cycles per element that lies a stride or an index away
-  double row = 10;                                                          // cycles to begin a row
+  double row = 10, row_of_packet = 2;                                       // cycles to begin a row
   double product = 1.6;                                                     // multiply-adds of vectors per cycle in matrix products
   double element = 5;                                                       // cycles per element of what runs by itself
   double step = 40;                                                         // cycles to start a kernel
@@ -174,16 +174,24 @@ class estimator {
     }
     return shapes;
   }
-  /// A loop is its bodies times its turns, where they are known.
+  /// A loop is its bodies times its turns, where they are known. Packets are a loop over them.
   constexpr step_estimate loop(int i) const {
     const step& x = s_.steps[std::size_t(i)];
-    const double turns = g_[x.node].op_id == primitive_of<scan_p>.id ? double(value(call_form(g_, x.node).own[0])) : 1;
+    const call_form form(g_, x.node);
+    const std::uint64_t op = g_[x.node].op_id;
+    const bool packets = op == primitive_of<packets_p>.id;
+    schedule_choices choices;
+    double turns = 1;
+    machine_model inside = m_;
+    if (packets) inside.row = m_.row_of_packet;
+    if (op == primitive_of<scan_p>.id) turns = double(value(form.own[0]));
+    if (packets) turns = double((value(form.own[0]) + form.own[1] - 1) / form.own[1]), choices = choices_of_packets(form.own[1]);
     step_estimate e;
-    for (int k = 1; k <= int(g_.attribute(x.node, 0)); ++k) {
-      const graph body = canonicalize(g_.subgraphs[std::size_t(g_.attribute(x.node, k))]);
-      scheduler form(body);
-      const schedule steps = form.run();
-      const step_estimate once = estimator(steps, body, symbol_values(form.symbols, input_shapes(x.node, body)), m_).all();
+    for (extent k : form.bodies) {
+      const graph body = canonicalize(g_.subgraphs[std::size_t(k)], packets);
+      scheduler own(body, {}, choices);
+      const schedule steps = own.run();
+      const step_estimate once = estimator(steps, body, symbol_values(own.symbols, input_shapes(x.node, body)), inside).all();
       e.arithmetic += turns * once.arithmetic, e.flops += turns * once.flops, e.bytes += turns * once.bytes;
     }
     return e;

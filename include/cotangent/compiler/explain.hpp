@@ -77,10 +77,15 @@ inline bool by_elements(const graph& simplified) {
   static_cast<void>(elements.run());
   return elements.fits();
 }
+constexpr bool has_packets(const graph& g) {
+  for (const node& n : g.nodes)
+    if (n.op_id == primitive_of<packets_p>.id) return true;
+  return false;
+}
 /// What else the compiler could have made of a simplified graph whose program is `chosen`, and `is_by_elements` or not.
 inline sequence<alternative> alternatives_of(const graph& simplified, const graph& chosen, bool is_by_elements) {
   sequence<alternative> others;
-  if (is_by_elements || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified)});
+  if (is_by_elements || may_split_loops(simplified) || has_packets(chosen)) others.push_back({has_packets(chosen) ? "arrays of all instances" : "arrays, not their elements", canonicalize(simplified)});
   else if (has_elements(simplified, {})) {
     per_instance_program elements(simplified);
     graph g = elements.run();
@@ -105,7 +110,7 @@ template <class F> template <class... A> std::string jitted<F>::explain(const A&
   const alternative chosen{"", thaw(canonical_graph<make>)};
   const explained own(chosen, inputs);
   const bool is_by_elements = by_elements(simplified);
-  std::string text = std::string("chosen: ") + (is_by_elements ? "elements, an instance per lane; " : "") + own.summary() + '\n' + own.lines();
+  std::string text = std::string("chosen: ") + (is_by_elements ? "elements, an instance per lane; " : has_packets(chosen.g) ? "packets of instances; " : "") + own.summary() + '\n' + own.lines();
   for (const alternative& a : alternatives_of(simplified, chosen.g, is_by_elements)) {
     const explained other(a, inputs);
     const bool same = other.steps().steps.size() == own.steps().steps.size() && other.nanoseconds() == own.nanoseconds() && other.steps().blocks.size() == own.steps().blocks.size();

@@ -83,6 +83,9 @@ struct schedule_choices {
   extent lanes = 0;                  // of a packet: an axis of this extent comes last in memory and in kernels; 0: there is none
 };
 
+/// Those of the body of packets: kernels in one thread.
+constexpr schedule_choices choices_of_packets(extent lanes) { return {.row_blocks = false, .products_by_rows = false, .packets = false, .lanes = lanes}; }
+
 /// The schedule of a graph.
 struct schedule {
   sequence<step> steps;

@@ -362,7 +362,7 @@ struct backend {
 
 /// That of a packet's body.
 template <extent Lanes> struct packet_backend : backend {
-  static constexpr schedule_choices choices{.row_blocks = false, .products_by_rows = false, .packets = false, .lanes = Lanes};
+  static constexpr schedule_choices choices = choices_of_packets(Lanes);
   template <class Executable> using steps = packet_steps<Executable>;
 };
 

@@ -1,0 +1,228 @@
+/// Packets: what is done to each of many instances, on arrays too large for a per-instance program, gives what it gives instance by
+/// instance, wherever the axis of the instances is and however many there are.
+
+#include <cmath>
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+#include "check_derivatives.hpp"
+#include "instances.hpp"
+
+namespace ct = cotangent;
+using namespace instances;
+
+namespace {
+
+/// Whether the program of f has packets.
+template <class F, class... A> constexpr bool uses_packets() {
+  return ct::has_packets(ct::thaw(ct::canonical_function<ct::host::backend, F, ct::traced_tree<A>...>));
+}
+
+/// [12, 12] and [12] to [12]: products, sums along rows, parts put together.
+constexpr auto chain = [](auto a, auto x, auto w) {
+  const auto b = ct::tanh(ct::matmul(a, w)), c = ct::matmul(ct::transpose(b), a) + 0.5 * b;
+  const auto y = ct::matmul(c, x) / (1.0 + ct::sum(ct::square(x)));
+  return ct::concatenate<0>(ct::slice<ct::range<3, 12>>(y), ct::slice<ct::range<0, 3>>(ct::exp(-y)));
+};
+constexpr auto loss = [](auto a, auto x, auto w) { return ct::sum(ct::square(chain(a, x, w))); };
+/// The value, the gradient by the instance's own arrays, and a Jacobian.
+constexpr auto all = [](auto a, auto x, auto w) {
+  const auto [value, slopes] = ct::value_and_grad(loss, ct::wrt<0, 1>)(a, x, w);
+  return std::tuple(value, std::get<0>(slopes), std::get<1>(slopes), ct::jacfwd(chain, ct::wrt<1>)(a, x, w));
+};
+constexpr auto all_of_each = ct::vmap(all, ct::in_axes<0, 0, ct::none>);
+constexpr auto jacobian_alone = [](auto a, auto x, auto w) { return ct::jacfwd(chain, ct::wrt<1>)(a, x, w); };
+/// The mean loss of instances whose matrices are rows of a table.
+constexpr auto mean_loss = [](auto table, auto w, auto i, auto x) {
+  const auto a = ct::reshape<2000, 12, 12>(ct::take<0>(table, i));
+  return ct::mean(ct::vmap(loss, ct::in_axes<0, 0, ct::none>)(a, x, w));
+};
+/// Some steps of descent.
+constexpr auto descend = [](auto a, auto x, auto w) {
+  return ct::fori_loop<0, 3>([=](auto, auto b) { return b - 1e-4f * ct::vmap(ct::grad(loss), ct::in_axes<0, 0, ct::none>)(b, x, w); }, a);
+};
+/// Matrices between those of three vertices, which are sums of bones.
+constexpr auto of_bones = [](auto weights, auto bones) { return ct::einsum<"b,bik->ik">(weights, bones); };
+constexpr auto between = [](auto corners, auto parts) { return ct::einsum<"cik,c->ik">(corners, parts); };
+constexpr auto moved = [](auto t, auto weights, auto bones, auto corners, auto parts) {
+  const auto all = ct::vmap(of_bones, ct::in_axes<0, ct::none>)(weights, bones * t);
+  return ct::vmap(between)(ct::take<0>(all, corners), parts);
+};
+constexpr auto moved_and_slope = [](auto t, auto weights, auto bones, auto corners, auto parts) {
+  return ct::jvp([=](auto s) { return moved(s, weights, bones, corners, parts); }, std::tuple(t), std::tuple(t));
+};
+
+template <class T> constexpr double tolerance = std::is_same_v<T, float> ? 3e-5 : 1e-12;
+
+/// Rows of what a call with many instances returned, against calls of one.
+template <class T, class Results, class A, class X, class W> void check_rows(const Results& results, const A& a, const X& x, const W& w, ct::extent n, ct::extent step) {
+  const auto [values, by_a, by_x, jacobians] = results;
+  for (ct::extent i = 0; i < n; i += step) {
+    const auto [value, one_by_a, one_by_x, jacobian] = ct::jit(all)(row(a, i), row(x, i), w);
+    CHECK(std::abs(double(values(i)) - double(T(value))) <= tolerance<T> * (1 + std::abs(double(T(value)))));
+    CHECK(row_error(by_a, i, one_by_a) <= tolerance<T>);
+    CHECK(row_error(by_x, i, one_by_x) <= tolerance<T>);
+    CHECK(row_error(jacobians, i, jacobian) <= tolerance<T>);
+  }
+}
+
+/// The first n rows of an array of 1003, as an array of run-time extent.
+template <class T, ct::extent... E> auto first_rows(const ct::array<T, 1003, E...>& from, ct::extent n) {
+  ct::array<T, ct::dyn, E...> r({n, E...});
+  std::copy_n(from.data(), r.size(), r.data());
+  return r;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("packets give what single instances give", "", float, double) {
+  using T = TestType;
+  constexpr ct::extent n = 1003;  // the last packet is not full
+  const auto a = random_array<ct::array<T, n, 12, 12>>(1);
+  const auto x = random_array<ct::array<T, n, 12>>(2);
+  const auto w = random_array<ct::array<T, 12, 12>>(3);
+  static_assert(uses_packets<decltype(all_of_each), decltype(a), decltype(x), decltype(w)>());
+  check_rows<T>(ct::jit(all_of_each)(a, x, w), a, x, w, n, 67);
+}
+
+TEST_CASE("the number of instances may be known at run time only: none, one, about a packet") {
+  const auto a = random_array<ct::array<double, 1003, 12, 12>>(1);
+  const auto x = random_array<ct::array<double, 1003, 12>>(2);
+  const auto w = random_array<ct::array<double, 12, 12>>(3);
+  const auto f = ct::jit(all_of_each);
+  static_assert(uses_packets<decltype(all_of_each), ct::array<double, ct::dyn, 12, 12>, ct::array<double, ct::dyn, 12>, ct::array<double, 12, 12>>());
+  for (const ct::extent n : {0, 1, 15, 16, 17, 64, 200}) {
+    const auto results = f(first_rows(a, n), first_rows(x, n), w);
+    REQUIRE(std::get<3>(results).extent(0) == n);
+    for (ct::extent i = 0; i < n; i += 13) {
+      const auto [value, by_a, by_x, jacobian] = ct::jit(all)(row(a, i), row(x, i), w);
+      CHECK(std::get<0>(results)(i) == Approx(double(value)).epsilon(1e-12));
+      for (int j = 0; j < 12; ++j)
+        for (int k = 0; k < 12; ++k) {
+          CHECK(std::abs(std::get<1>(results)(i, j, k) - by_a(j, k)) <= 1e-11);
+          CHECK(std::abs(std::get<3>(results)(i, j, k) - jacobian(j, k)) <= 1e-11);
+        }
+    }
+  }
+  CHECK_THROWS_AS(f(first_rows(a, 3), first_rows(x, 2), w), ct::shape_error);
+}
+
+TEST_CASE("the axis of the instances may be any, in arguments and results") {
+  constexpr ct::extent n = 1003;
+  const auto a = random_array<ct::array<double, n, 12, 12>>(1);
+  const auto x = random_array<ct::array<double, n, 12>>(2);
+  const auto w = random_array<ct::array<double, 12, 12>>(3);
+  ct::array<double, 12, n, 12> middle;
+  ct::array<double, 12, n> last;
+  for (ct::extent i = 0; i < n; ++i)
+    for (int j = 0; j < 12; ++j) {
+      last(j, i) = x(i, j);
+      for (int k = 0; k < 12; ++k) middle(j, i, k) = a(i, j, k);
+    }
+  constexpr auto turned = ct::vmap(jacobian_alone, ct::in_axes<1, 1, ct::none>, ct::out_axes<1>);
+  static_assert(uses_packets<decltype(turned), decltype(middle), decltype(last), decltype(w)>());
+  const auto expected = std::get<3>(ct::jit(all_of_each)(a, x, w));
+  const auto result = ct::jit(turned)(middle, last, w);
+  double error = 0;
+  for (ct::extent i = 0; i < n; ++i)
+    for (int j = 0; j < 12; ++j)
+      for (int k = 0; k < 12; ++k) error = std::max(error, std::abs(result(j, i, k) - expected(i, j, k)));
+  CHECK(error <= 1e-12);
+}
+
+TEST_CASE("rows of tables come in, and cotangents of the shared and of the tables go out") {
+  constexpr ct::extent n = 2000;
+  constexpr auto slopes = ct::value_and_grad(mean_loss, ct::wrt<0, 1>);
+  const auto table = random_array<ct::array<double, 50, 144>>(1);
+  const auto x = random_array<ct::array<double, n, 12>>(2);
+  const auto w = random_array<ct::array<double, 12, 12>>(3);
+  ct::array<std::int32_t, n> index;
+  for (ct::extent i = 0; i < n; ++i) index(i) = std::int32_t(i * 37 % 50) - (i % 2 == 0 ? 50 : 0);  // negative: from the end
+  static_assert(uses_packets<decltype(slopes), decltype(table), decltype(w), decltype(index), decltype(x)>());
+  const auto [value, gradients] = ct::jit(slopes)(table, w, index, x);
+  ct::array<double, 50, 144> by_table;
+  ct::array<double, 12, 12> by_w;
+  double sum = 0;
+  const auto one = ct::jit(ct::value_and_grad(loss, ct::wrt<0, 2>));
+  for (ct::extent i = 0; i < n; ++i) {
+    const ct::extent r = (index(i) + 50) % 50;
+    ct::array<double, 12, 12> a;
+    std::copy_n(&table(r, 0), 144, a.data());
+    const auto [v, g] = one(a, row(x, i), w);
+    sum += double(v) / n;
+    for (int k = 0; k < 144; ++k) by_table(r, k) += std::get<0>(g).data()[k] / n, by_w.data()[k] += std::get<1>(g).data()[k] / n;
+  }
+  CHECK(double(value) == Approx(sum).epsilon(1e-12));
+  double error = 0;
+  for (int k = 0; k < 50 * 144; ++k) error = std::max(error, std::abs(by_table.data()[k] - std::get<0>(gradients).data()[k]));
+  for (int k = 0; k < 144; ++k) error = std::max(error, std::abs(by_w.data()[k] - std::get<1>(gradients).data()[k]));
+  CHECK(error <= 1e-12);
+}
+
+TEST_CASE("two kinds of instances: vertices, and points between some of them") {
+  constexpr ct::extent vertices = 3000, points = 1500;
+  const auto weights = random_array<ct::array<float, vertices, 20>>(1);
+  const auto bones = random_array<ct::array<float, 20, 3, 4>>(2);
+  const auto parts = random_array<ct::array<float, points, 3>>(3);
+  ct::array<std::int32_t, points, 3> corners;
+  for (ct::extent i = 0; i < corners.size(); ++i) corners.data()[i] = std::int32_t(i * 7919 % vertices);
+  const ct::array<float> t(1.5f);
+  static_assert(uses_packets<decltype(moved_and_slope), decltype(t), decltype(weights), decltype(bones), decltype(corners), decltype(parts)>());
+  const auto [value, tangent] = ct::jit(moved_and_slope)(t, weights, bones, corners, parts);
+  double error = 0;
+  for (ct::extent i = 0; i < points; ++i)
+    for (int e = 0; e < 12; ++e) {
+      double sum = 0;
+      for (int c = 0; c < 3; ++c)
+        for (int b = 0; b < 20; ++b) sum += 1.5 * double(parts(i, c)) * double(weights(corners(i, c), b)) * double(bones(b, e / 4, e % 4));
+      error = std::max({error, std::abs(sum - double(value(i, e / 4, e % 4))), std::abs(sum - double(tangent(i, e / 4, e % 4)))});
+    }
+  CHECK(error <= 1e-5);
+}
+
+TEST_CASE("packets give the same bits for every number of threads, and inside of loops") {
+  constexpr ct::extent n = 5000;
+  const auto a = random_array<ct::array<float, n, 12, 12>>(1);
+  const auto x = random_array<ct::array<float, n, 12>>(2);
+  const auto w = random_array<ct::array<float, 12, 12>>(3);
+  const int before = ct::num_threads();
+  ct::set_num_threads(1);
+  const auto one = ct::jit(all_of_each)(a, x, w);
+  const auto descended = ct::jit(descend)(a, x, w);
+  for (const int threads : {2, 3, 7}) {
+    ct::set_num_threads(threads);
+    const auto more = ct::jit(all_of_each)(a, x, w);
+    CHECK(std::equal(std::get<1>(one).begin(), std::get<1>(one).end(), std::get<1>(more).begin()));
+    CHECK(std::equal(std::get<3>(one).begin(), std::get<3>(one).end(), std::get<3>(more).begin()));
+    const auto again = ct::jit(descend)(a, x, w);
+    CHECK(std::equal(descended.begin(), descended.end(), again.begin()));
+  }
+  ct::set_num_threads(before);
+  auto b = row(a, 11);
+  for (int i = 0; i < 3; ++i) {
+    const auto g = ct::jit(ct::grad(loss))(b, row(x, 11), w);
+    for (int k = 0; k < 144; ++k) b.data()[k] -= 1e-4f * g.data()[k];
+  }
+  CHECK(row_error(descended, 11, b) <= 1e-5);
+}
+
+TEST_CASE("explain says that packets were chosen, and over what") {
+  const ct::array<float, 2000, 12, 12> a;
+  const ct::array<float, 2000, 12> x;
+  const ct::array<float, 12, 12> w;
+  const std::string text = ct::jit(all_of_each).explain(a, x, w);
+  CHECK(text.starts_with("chosen: packets of instances; "));
+  CHECK(text.find("instead, arrays of all instances: ") != std::string::npos);
+  CHECK(ct::jit(all_of_each).kernels(a, x, w).find("packet, 32 times") != std::string::npos);
+}
+
+TEST_CASE("a reshape of a view is a view where strides allow") {
+  const auto strides = [](const ct::shape& from, const ct::shape& dims, const ct::shape& to) { return ct::reshaped({0, from}, dims, to).strides; };
+  CHECK(strides({1, 64, 8}, {8, 2, 6}, {8, 2, 2, 3}) == ct::shape{1, 64, 24, 8});   // an axis split
+  CHECK(strides({100, 10, 1}, {3, 5, 10}, {15, 10}).rank == 0);                       // axes that do not follow each other
+  CHECK(strides({50, 10, 1}, {3, 5, 10}, {150}) == ct::shape{1});
+  CHECK(strides({0, 0, 1}, {3, 5, 4}, {15, 4}) == ct::shape{0, 1});                   // repeated
+  CHECK(strides({7, 2}, {1, 4}, {4, 1}) == ct::shape{2, 0});
+  CHECK(strides({3}, {0}, {0, 2}).rank == 0);
+}
