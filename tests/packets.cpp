@@ -67,13 +67,6 @@ template <class T, class Results, class A, class X, class W> void check_rows(con
   }
 }
 
-/// The first n rows of an array of 1003, as an array of run-time extent.
-template <class T, ct::extent... E> auto first_rows(const ct::array<T, 1003, E...>& from, ct::extent n) {
-  ct::array<T, ct::dyn, E...> r({n, E...});
-  std::copy_n(from.data(), r.size(), r.data());
-  return r;
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("packets give what single instances give", "", float, double) {
@@ -84,28 +77,6 @@ TEMPLATE_TEST_CASE("packets give what single instances give", "", float, double)
   const auto w = random_array<ct::array<T, 12, 12>>(3);
   static_assert(uses_packets<decltype(all_of_each), decltype(a), decltype(x), decltype(w)>());
   check_rows<T>(ct::jit(all_of_each)(a, x, w), a, x, w, n, 67);
-}
-
-TEST_CASE("the number of instances may be known at run time only: none, one, about a packet") {
-  const auto a = random_array<ct::array<double, 1003, 12, 12>>(1);
-  const auto x = random_array<ct::array<double, 1003, 12>>(2);
-  const auto w = random_array<ct::array<double, 12, 12>>(3);
-  const auto f = ct::jit(all_of_each);
-  static_assert(uses_packets<decltype(all_of_each), ct::array<double, ct::dyn, 12, 12>, ct::array<double, ct::dyn, 12>, ct::array<double, 12, 12>>());
-  for (const ct::extent n : {0, 1, 15, 16, 17, 64, 200}) {
-    const auto results = f(first_rows(a, n), first_rows(x, n), w);
-    REQUIRE(std::get<3>(results).extent(0) == n);
-    for (ct::extent i = 0; i < n; i += 13) {
-      const auto [value, by_a, by_x, jacobian] = ct::jit(all)(row(a, i), row(x, i), w);
-      CHECK(std::get<0>(results)(i) == Approx(double(value)).epsilon(1e-12));
-      for (int j = 0; j < 12; ++j)
-        for (int k = 0; k < 12; ++k) {
-          CHECK(std::abs(std::get<1>(results)(i, j, k) - by_a(j, k)) <= 1e-11);
-          CHECK(std::abs(std::get<3>(results)(i, j, k) - jacobian(j, k)) <= 1e-11);
-        }
-    }
-  }
-  CHECK_THROWS_AS(f(first_rows(a, 3), first_rows(x, 2), w), ct::shape_error);
 }
 
 TEST_CASE("the axis of the instances may be any, in arguments and results") {
