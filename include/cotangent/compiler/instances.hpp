@@ -106,9 +106,27 @@ constexpr shape leading_extents(const graph& g) {
 
 /// Whether a graph should be a per-instance program: it can, and something in it gains by that.
 constexpr bool is_per_instance(const graph& g, const element_limits& limits = {}) { return gains_by_elements(g, limits) && has_elements(g, limits); }
+/// One instance alone: no axis is one of instances, and arrays are of few elements.
+inline constexpr element_limits single_instance{extent(1) << 30, 40, {}};
+/// Whether a graph is of so few numbers that one kernel of them is better than several of small arrays: what begins a kernel costs
+/// more than dozens of operations. Library functions of several elements are better vectors.
+constexpr bool is_single_instance(const graph& g) {
+  constexpr int least_kernels = 2;
+  constexpr extent few_calls = 4;
+  int kernels = 0;  // that would have to end
+  for (int n = 0; n < g.size(); ++n) {
+    if (has_symbol(g[n].dims)) return false;
+    if (g[n].is_input()) continue;
+    const role kind = g[n].op->kind;
+    if (kind == role::pointwise && g[n].op->flops > 2 && g[n].dims.size() > few_calls) return false;
+    kernels += kind == role::reduction || kind == role::gather || (kind == role::opaque && g[n].op_id != primitive_of<reshape_p>.id);
+  }
+  return kernels >= least_kernels && has_elements(g, single_instance);
+}
 /// The instances of a graph that should be a per-instance program; else `few` is 0.
 constexpr element_limits instances_of(const graph& g) {
   if (is_per_instance(g)) return {};
+  if (is_single_instance(g)) return single_instance;
   const shape extents = leading_extents(g);
   element_limits pairs{0, 1024, extents};
   for (int i : g.inputs) pairs.in_order = pairs.in_order || element_form(g[i].dims, pairs).axes.rank == 2;
@@ -120,6 +138,7 @@ constexpr element_limits instances_of(const graph& g) {
 /// vectors, whose turns are then one kernel over the vectors' elements.
 constexpr element_limits instances_of_body(const graph& g) {
   if (is_per_instance(g)) return {};
+  if (is_single_instance(g)) return single_instance;
   constexpr extent least = 4;
   extent most = 0, last = 0;
   for (int n = 0; n < g.size(); ++n) {

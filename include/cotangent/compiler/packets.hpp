@@ -281,7 +281,7 @@ class packet_program {
     builder body;
     call_form form;
     sequence<value> operands;
-    sequence<int> given, results;  // nodes
+    sequence<int> results;  // nodes
     form.own = {instances_, lanes};
     sequence<value> own, shared;  // per node: its instances of a packet, all of it
     own.assign(g_.nodes.size(), value()), shared.assign(g_.nodes.size(), value());
