@@ -326,6 +326,22 @@ struct interpreter {
         }
         return y;
       });
+    } else if (name == "argsort") {
+      const int axis = int(attribute(0));
+      const bool descending = attribute(2) != 0;
+      each([&](const shape& i) {  // the element before which i[axis] others come
+        const auto at = [&](extent k) { return pick(in(0), ct::insert(ct::erase(i, axis), axis, k)); };
+        const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
+        for (extent k = 0; k < in(0).dims[axis]; ++k) {
+          extent before = 0;
+          for (extent j = 0; j < in(0).dims[axis]; ++j) {
+            const bool first = descending ? less(at(k), at(j)) : less(at(j), at(k)), later = descending ? less(at(j), at(k)) : less(at(k), at(j));
+            before += first || (!later && j < k);
+          }
+          if (before == i[axis]) return double(k);
+        }
+        throw std::runtime_error("argsort: no element of that rank");
+      });
     } else if (name == "dot_general") {
       const int nb = int(attribute(0)), nc = int(attribute(1));
       const ct::dot_dimensions d{list(2, nb), list(2 + nb, nb), list(2 + 2 * nb, nc), list(2 + 2 * nb + nc, nc)};

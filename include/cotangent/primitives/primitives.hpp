@@ -17,4 +17,5 @@
 #include <cotangent/primitives/cumulative.hpp>
 #include <cotangent/primitives/contraction.hpp>
 #include <cotangent/primitives/indexing.hpp>
+#include <cotangent/primitives/sorting.hpp>
 #undef COTANGENT_PRIMITIVES_IN_ORDER

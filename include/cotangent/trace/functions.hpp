@@ -855,6 +855,28 @@ struct take_along_axis_function {
   }
 };
 
+/// The first `count` elements along an axis (-1: all) in ascending or descending order, or their indices.
+struct sorted_function {
+  extent axis = -1, count = -1;
+  bool descending = false, indices = false;
+  constexpr value operator()(value x) const {
+    const std::string_view who = count >= 0 ? "top_k" : indices ? "argsort" : "sort";
+    const int k = checked_axis(x, who, axis, x.rank());
+    if (x.b->failed()) return x;
+    const extent all = x.b->symbols.resolve(x.dims()[k]), n = count < 0 ? all : count;
+    if (count >= 0 && is_symbol(all)) x.b->symbols.require_at_least(all, count);
+    if (!is_symbol(all) && n > all) {
+      x.b->fail(message{} << who << ": " << n << " elements of " << all << ", which axis " << k << " of " << x.dims() << " has");
+      return x;
+    }
+    const value order = argsort(x, k, n, descending);
+    if (indices) return order;
+    addressing a;
+    for (int i = 0; i < x.rank(); ++i) a.push(i == k ? axis_address{-1, 0} : axis_address{i, -1});
+    return gather(x, {order}, order.dims(), a);
+  }
+};
+
 /// x with updates at indices of its leading axes: `at(x, i, j).set(v)`. The indices broadcast together; negative ones
 /// count from the end; updates outside are dropped.
 template <class P> struct at_function {

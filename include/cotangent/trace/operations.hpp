@@ -332,6 +332,21 @@ template <tensor X> constexpr auto cummax(const X& x) { return cummax(ravel(x), 
 template <tensor X, extent A> constexpr auto cummin(const X& x, axis_tag<A>) { return apply<cumulative_function<&cummin, cummin_p>{int(A)}>(x); }
 template <tensor X> constexpr auto cummin(const X& x) { return cummin(ravel(x), axis<0>); }
 
+/// Asks sort and argsort for the greatest first.
+struct descending_tag {};
+inline constexpr descending_tag descending{};
+/// The elements along an axis in ascending order; NaN last, -0 and 0 equal. Stable. The derivative follows the elements. JAX: jnp.sort.
+template <extent Axis = -1, tensor X> constexpr auto sort(const X& x) { return apply<sorted_function{Axis}>(x); }
+template <extent Axis = -1, tensor X> constexpr auto sort(const X& x, descending_tag) { return apply<sorted_function{Axis, -1, true}>(x); }
+/// The indices (int32) that sort: those of equal elements ascend, in descending order as well. JAX: jnp.argsort.
+template <extent Axis = -1, tensor X> constexpr auto argsort(const X& x) { return apply<sorted_function{Axis, -1, false, true}>(x); }
+template <extent Axis = -1, tensor X> constexpr auto argsort(const X& x, descending_tag) { return apply<sorted_function{Axis, -1, true, true}>(x); }
+/// The K greatest elements along the last axis, the greatest first, and their indices (int32). NaN counts as greatest; of equal
+/// elements the first come first. The derivative follows the elements. JAX: lax.top_k.
+template <extent K, tensor X> constexpr auto top_k(const X& x) {
+  return std::tuple(apply<sorted_function{-1, K, true}>(x), apply<sorted_function{-1, K, true, true}>(x));
+}
+
 /// The elements under another shape; one extent may be `dyn`, which is then computed.
 template <extent... E, tensor X> constexpr auto reshape(const X& x) { return apply<reshape_function{{E...}}>(x); }
 /// Axes reversed, or in the given order.

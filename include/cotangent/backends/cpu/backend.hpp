@@ -6,6 +6,7 @@
 #include <cotangent/backends/cpu/maths.hpp>
 #include <cotangent/backends/cpu/packets.hpp>
 #include <cotangent/backends/cpu/scatter.hpp>
+#include <cotangent/backends/cpu/sort.hpp>
 #include <cotangent/compiler/control.hpp>
 #include <cotangent/core/device.hpp>
 
@@ -298,17 +299,18 @@ struct backend {
     constexpr extent least_parallel_work = 1 << 20, most_tasks = 256;
     constexpr extent work = work_of<body>();
     const extent instances = s.value(Facts::instances), packets = divide_up(instances, lanes);
-    const auto operand_dims = [&](int k) {
-      shape dims = s.value(Facts::operand(k).dims);
-      if (Facts::operand_axis(k) >= 0) dims[Facts::operand_axis(k)] = lanes;
+    const auto of_packet = [&](const shape& all, int axis) {
+      shape dims = s.value(all);
+      if (axis >= 0) dims[axis] = lanes;
       return dims;
     };
+    const auto operand_dims = [&](int k) { return of_packet(Facts::operand(k).dims, Facts::operand_axis(k)); };
     std::size_t offsets[operands + results + 1] = {};  // in the memory of a task
-    for (int k = 0; k < operands; ++k) offsets[k + 1] = offsets[k] + (Facts::operand_axis(k) < 0 ? 0 : std::size_t(aligned_bytes(operand_dims(k).size() * size_of(Facts::operand(k).type))));
-    for (int r = 0; r < results; ++r) {
-      shape dims = s.value(Facts::result(r).dims);
-      dims[Facts::result_axis(r)] = lanes;
-      offsets[operands + r + 1] = offsets[operands + r] + std::size_t(aligned_bytes(dims.size() * size_of(Facts::result(r).type)));
+    for (int k = 0; k < operands + results; ++k) {
+      const bool result = k >= operands;
+      const shape dims = result ? of_packet(Facts::result(k - operands).dims, Facts::result_axis(k - operands)) : operand_dims(k);
+      const dtype type = result ? Facts::result(k - operands).type : Facts::operand(k).type;
+      offsets[k + 1] = offsets[k] + (result || Facts::operand_axis(k) >= 0 ? std::size_t(aligned_bytes(dims.size() * size_of(type))) : 0);
     }
     const auto run = [&](extent first, extent last) {
       const scratch memory(offsets[operands + results] + std::size_t(static_arena<body>()));
@@ -341,16 +343,21 @@ struct backend {
     for (const cotangent::step& x : Body::plan.steps) work += x.space.size() * x.statement_count;
     return work;
   }
-  /// The instances of operand K, or result R, from or to where all are.
-  template <class Facts, int K, class State, class Access> static void fill(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
+  /// The instances of operand K, or of result R, from or to where all are.
+  template <class Facts, int K, class State, class Access>
+  static void fill(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
     if constexpr (constexpr int axis = Facts::operand_axis(K); axis >= 0) {
       using T = type_of<Facts::operand(K).type>;
-      fill_packet<int(Facts::lanes), T>(at.buffer(K), instance_rows(s.value(Facts::operand(K).dims), axis), start, count, Facts::body::input(b, K));
+      const instance_rows rows(s.value(Facts::operand(K).dims), axis);
+      fill_packet<int(Facts::lanes)>(reinterpret_cast<const T*>(at.buffer(K)), rows, start, count, static_cast<T*>(Facts::body::input(b, K)));
     }
   }
-  template <class Facts, int R, class State, class Access> static void empty(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
+  template <class Facts, int R, class State, class Access>
+  static void empty(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
     using T = type_of<Facts::result(R).type>;
-    empty_packet<int(Facts::lanes), T>(Facts::body::output(b, R), instance_rows(s.value(Facts::result(R).dims), Facts::result_axis(R)), start, count, at.buffer(Facts::operands + R));
+    const instance_rows rows(s.value(Facts::result(R).dims), Facts::result_axis(R));
+    T* const array = reinterpret_cast<T*>(at.buffer(Facts::operands + R));
+    empty_packet<int(Facts::lanes)>(static_cast<const T*>(Facts::body::output(b, R)), rows, start, count, array);
   }
   /// Rows whose carries stay in the cache of a core, several tasks for each thread.
   static extent rows_of_task(extent row_bytes, extent rows) {

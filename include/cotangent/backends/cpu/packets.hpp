@@ -89,13 +89,14 @@ template <int Lanes, class T> class instance_block {
 };
 
 /// Instances [first, first + count) of an array to a packet's memory.
-template <int Lanes, class T> void fill_packet(const void* array, const instance_rows& rows, extent first, extent count, void* packet) {
-  for (extent b = 0; b < rows.before; ++b)
-    instance_block<Lanes, T>::rows_to_lanes(static_cast<const T*>(array) + (b * rows.instances + first) * rows.elements, rows.elements, count, static_cast<T*>(packet) + b * rows.elements * Lanes);
+template <int Lanes, class T> void fill_packet(const T* array, const instance_rows& rows, extent first, extent count, T* packet) {
+  for (extent b = 0; b < rows.before; ++b, packet += rows.elements * Lanes)
+    instance_block<Lanes, T>::rows_to_lanes(array + (b * rows.instances + first) * rows.elements, rows.elements, count, packet);
 }
-template <int Lanes, class T> void empty_packet(const void* packet, const instance_rows& rows, extent first, extent count, void* array) {
-  for (extent b = 0; b < rows.before; ++b)
-    instance_block<Lanes, T>::lanes_to_rows(static_cast<const T*>(packet) + b * rows.elements * Lanes, rows.elements, count, static_cast<T*>(array) + (b * rows.instances + first) * rows.elements);
+/// And back.
+template <int Lanes, class T> void empty_packet(const T* packet, const instance_rows& rows, extent first, extent count, T* array) {
+  for (extent b = 0; b < rows.before; ++b, packet += rows.elements * Lanes)
+    instance_block<Lanes, T>::lanes_to_rows(packet, rows.elements, count, array + (b * rows.instances + first) * rows.elements);
 }
 
 /// Sums that stay in registers until they are stored.
@@ -161,10 +162,16 @@ template <class Kernel> class packet_kernel {
     return n;
   }
   static constexpr int vectors = at_once(lanes / N, plan.unroll);
-  static constexpr int rows_at_once = fits && sums_up && summed > 0 && layout::shape.varying.total() <= 8 ? at_once(size(summed > 0 ? summed - 1 : 0), 16 / vectors > 4 ? 4 : 16 / vectors) : 1;
+  static constexpr int rows_at_once = [] {
+    constexpr int registers = 16, most = 4, few_values = 8;
+    if (!fits || !sums_up || summed == 0 || layout::shape.varying.total() > few_values) return 1;
+    return at_once(size(summed > 0 ? summed - 1 : 0), registers / vectors < most ? registers / vectors : most);
+  }();
 
   /// The results of reductions: each is stored once, so that nothing is set first.
-  template <class... R> static COTANGENT_HOST_INLINE void point_at(reduce_list<R...>, [[maybe_unused]] const position<layout>& at, [[maybe_unused]] const extent* sizes, [[maybe_unused]] targets<layout>& to) {
+  template <class... R>
+  static COTANGENT_HOST_INLINE void point_at(reduce_list<R...>, [[maybe_unused]] const position<layout>& at, [[maybe_unused]] const extent* sizes,
+                                             [[maybe_unused]] targets<layout>& to) {
     const int done[] = {0, point_one<R>(at, sizes, to)...};
     (void)done;
   }

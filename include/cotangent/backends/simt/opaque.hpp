@@ -230,4 +230,57 @@ template <> struct opaque<scatter_mul_p> : opaque_scatter<scatter_mul_p> {};
 template <> struct opaque<scatter_min_p> : opaque_scatter<scatter_min_p> {};
 template <> struct opaque<scatter_max_p> : opaque_scatter<scatter_max_p> {};
 
+/// Element i of all lines, line after line: its key, and i.
+template <class T, class I> struct find_keys {
+  const T* x;
+  extent count, behind;
+  bool descending;
+  I *key, *element;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent line = quotient(i, count), before = quotient(line, behind);
+    key[i] = I(order_of<T>::of(x[(before * count + (i - line * count)) * behind + (line - before * behind)], descending));
+    element[i] = I(i);
+  }
+};
+template <class I> struct find_lines {
+  I *key, *element;
+  extent count;
+  COTANGENT_HD void operator()(extent i) const { key[i] = I(quotient(extent(element[i]), count)); }
+};
+/// Index i of the result: of the elements of its line, in order, the one of this rank.
+template <class I> struct store_order {
+  const I* element;
+  std::int32_t* y;
+  extent count, kept, behind;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent row = quotient(i, behind), before = quotient(row, kept), line = before * behind + (i - row * behind);
+    y[i] = std::int32_t(extent(element[line * count + (row - before * kept)]) - line * count);
+  }
+};
+/// All elements are sorted by key and then, which keeps their order, by line.
+template <> struct opaque<argsort_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    constexpr extent most = (extent(1) << 32) - 1;
+    if constexpr (sizeof(T) < 8)
+      if (operands[0].dims.size() < most) return sorted<T, std::uint32_t>(queue, operands, result, attributes);
+    sorted<T, std::uint64_t>(queue, operands, result, attributes);
+  }
+
+ private:
+  template <class T, class I, class Queue> static void sorted(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent elements = operands[0].dims.size(), kept = result.dims[int(attributes[0])];
+    if (result.dims.size() == 0) return;
+    const axis_lines lines(operands[0].dims, int(attributes[0]));
+    const typename Queue::memory memory(queue, 2 * elements * extent(sizeof(I)));
+    I *key = reinterpret_cast<I*>(memory.data()), *element = key + elements;
+    for_each(queue, elements, find_keys<T, I>{static_cast<const T*>(operands[0].data), lines.count, lines.behind, attributes[2] != 0, key, element});
+    queue.sort(key, element, elements);
+    if (lines.before * lines.behind > 1) {
+      for_each(queue, elements, find_lines<I>{key, element, lines.count});
+      queue.sort(key, element, elements);
+    }
+    for_each(queue, result.dims.size(), store_order<I>{element, static_cast<std::int32_t*>(result.data), lines.count, kept, lines.behind});
+  }
+};
+
 }  // namespace cotangent::simt

@@ -1,0 +1,69 @@
+#pragma once
+/// argsort on the CPU: lines of keys with their indices, which make every key different, sorted by the standard library or oneTBB.
+
+#include <algorithm>
+
+#include <cotangent/backends/cpu/opaque.hpp>
+#include <cotangent/backends/cpu/scratch.hpp>
+#include <tbb/parallel_sort.h>
+
+namespace cotangent::host {
+
+template <> struct opaque<argsort_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const axis_lines lines(operands[0].dims, int(attributes[0]));
+    const extent count = result.dims[int(attributes[0])], number = lines.before * lines.behind;
+    if (result.dims.size() == 0) return;
+    const one_line<T> line{static_cast<const T*>(operands[0].data), static_cast<std::int32_t*>(result.data), lines, count, attributes[2] != 0};
+    constexpr extent task_elements = 1 << 13, long_line = 1 << 16;
+    if (number < num_threads() && lines.count >= long_line && count == lines.count) {
+      for (extent i = 0; i < number; ++i) line.run(i, true);
+      return;
+    }
+    const extent together = divide_up(task_elements, lines.count);
+    parallel_for(divide_up(number, together), [&](extent t) {
+      for (extent i = t * together; i < smaller((t + 1) * together, number); ++i) line.run(i, false);
+    });
+  }
+
+ private:
+  template <class T> struct one_line {
+    const T* x;
+    std::int32_t* y;
+    axis_lines lines;
+    extent count;
+    bool descending;
+
+    using order = order_of<T>;
+    struct wide_entry {
+      typename order::key key;
+      std::int32_t index;
+      bool operator<(const wide_entry& e) const { return key != e.key ? key < e.key : index < e.index; }
+    };
+    /// A key of 32 bits and the index behind it compare as one number.
+    using entry = std::conditional_t<sizeof(typename order::key) == 8, wide_entry, std::uint64_t>;
+    static entry make(typename order::key key, extent index) {
+      if constexpr (sizeof(key) == 8) return {key, std::int32_t(index)};
+      else return std::uint64_t(key) << 32 | std::uint64_t(index);
+    }
+    static std::int32_t index_of(const entry& e) {
+      if constexpr (sizeof(typename order::key) == 8) return e.index;
+      else return std::int32_t(e);
+    }
+
+    void run(extent number, bool by_threads) const {
+      const extent before = number / lines.behind, column = number % lines.behind;
+      const T* const from = x + before * lines.count * lines.behind + column;
+      std::int32_t* const to = y + before * count * lines.behind + column;
+      const scratch memory(std::size_t(lines.count) * sizeof(entry));
+      entry* const entries = reinterpret_cast<entry*>(memory.data());
+      for (extent i = 0; i < lines.count; ++i) entries[i] = make(order::of(from[i * lines.behind], descending), i);
+      if (by_threads) tbb::this_task_arena::isolate([&] { tbb::parallel_sort(entries, entries + lines.count); });
+      else if (count < lines.count) std::partial_sort(entries, entries + count, entries + lines.count);
+      else std::sort(entries, entries + lines.count);
+      for (extent i = 0; i < count; ++i) to[i * lines.behind] = index_of(entries[i]);
+    }
+  };
+};
+
+}  // namespace cotangent::host
