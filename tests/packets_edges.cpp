@@ -13,7 +13,8 @@ namespace {
 /// The sum of squares of (a w)^T x with a row of a table added, of a [12, 12], x [12], and w [12, 12] for all instances.
 constexpr auto loss = [](auto a, auto x, auto row, auto w) { return ct::sum(ct::square(ct::matmul(ct::transpose(ct::matmul(a, w)), x) + row)); };
 constexpr auto gradients = [](auto a, auto x, auto table, auto index, auto w) {
-  return ct::vmap(ct::grad(loss, ct::wrt<0, 1>), ct::in_axes<0, 0, 0, ct::none>)(a, x, ct::take<0>(table, index), w);
+  const auto [by_a, by_x] = ct::vmap(ct::grad(loss, ct::wrt<0, 1>), ct::in_axes<0, 0, 0, ct::none>)(a, x, ct::take<0>(table, index), w);
+  return std::tuple(by_a, by_x, by_a > 0.0);
 };
 
 }  // namespace
@@ -32,7 +33,7 @@ TEST_CASE("the number of instances of packets may be known at run time only") {
     for (double& v : table) v = 0.01 * (++k * 13 % 107) - 0.5;
     for (ct::extent i = 0; i < n; ++i) index(i) = std::int32_t(i * 5 % rows);
     if (n == 0) CHECK(f.kernels(a, x, table, index, w).find("packets") != std::string::npos);
-    const auto [by_a, by_x] = f(a, x, table, index, w);
+    const auto [by_a, by_x, positive] = f(a, x, table, index, w);
     REQUIRE(by_a.extent(0) == n);
     double error = 0;
     for (ct::extent i = 0; i < n; ++i) {
@@ -55,6 +56,9 @@ TEST_CASE("the number of instances of packets may be known at run time only") {
       }
     }
     CHECK(error <= 1e-12);
+    bool same = true;
+    for (ct::extent k = 0; k < by_a.size(); ++k) same = same && positive.data()[k] == (by_a.data()[k] > 0);
+    CHECK(same);
   }
   const ct::array<double, ct::dyn, 12, 12> a({3, 12, 12});
   const ct::array<double, ct::dyn, 12> x({2, 12}), table({7, 12});

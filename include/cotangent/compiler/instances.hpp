@@ -57,8 +57,9 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
 }
 
 /// Whether a graph can be rewritten element by element: every array has few elements beside two axes of instances at most, inputs
-/// one element beside two or few beside one, or is read and written whole by gathers and scatters.
-constexpr bool has_elements(const graph& g, const element_limits& limits) {
+/// one element beside two or few beside one, or is read and written whole: by gathers and scatters, and, if `all` is not asked for,
+/// by what runs by itself, such as a sort.
+constexpr bool has_elements(const graph& g, const element_limits& limits, bool all = false) {
   constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
   constexpr extent longest_row = 16;         // of a reduction of instances; longer ones are better spread over lanes
   if (!g.error.empty() || !g.subgraphs.empty()) return false;
@@ -73,7 +74,10 @@ constexpr bool has_elements(const graph& g, const element_limits& limits) {
     if (x.is_input() ? (form.fits && (form.axes.rank <= 1 || form.count == 1)) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
     if (!form.fits || form.axes.rank > 2 || x.is_input()) return false;
     const role kind = x.op->kind;
-    if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) return false;
+    if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) {
+      if (all || kind != role::opaque) return false;
+      continue;
+    }
     for (int k = kind == role::gather; k < x.operand_count; ++k)
       if (const element_form operand(g[g.operand(n, k)].dims, limits); !operand.fits || operand.axes.rank > 2) return false;
     if (is_matrix_product(g, n, limits)) return false;
@@ -121,7 +125,7 @@ constexpr bool is_single_instance(const graph& g) {
     if (kind == role::pointwise && g[n].op->flops > 2 && g[n].dims.size() > few_calls) return false;
     kernels += kind == role::reduction || kind == role::gather || (kind == role::opaque && g[n].op_id != primitive_of<reshape_p>.id);
   }
-  return kernels >= least_kernels && has_elements(g, single_instance);
+  return kernels >= least_kernels && has_elements(g, single_instance, true);
 }
 /// The instances of a graph that should be a per-instance program; else `few` is 0.
 constexpr element_limits instances_of(const graph& g) {
@@ -282,7 +286,7 @@ class per_instance_program {
       case role::view: return view(c, n);
       case role::reduction: return reduce(c, n);
       case role::gather: return gather_elements(c, n);
-      default: return by_rule(c, n);
+      default: return c.op->has.elements ? by_rule(c, n) : copy(c, n);
     }
   }
 

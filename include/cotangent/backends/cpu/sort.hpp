@@ -1,5 +1,6 @@
 #pragma once
-/// argsort on the CPU: lines of keys with their indices, which make every key different, sorted by the standard library or oneTBB.
+/// argsort on the CPU: lines of keys with their indices, which make every key different, sorted by the standard library or oneTBB. The
+/// first few of a line are found in one pass over it.
 
 #include <algorithm>
 
@@ -16,17 +17,22 @@ template <> struct opaque<argsort_p> {
     if (result.dims.size() == 0) return;
     const one_line<T> line{static_cast<const T*>(operands[0].data), static_cast<std::int32_t*>(result.data), lines, count, attributes[2] != 0};
     constexpr extent task_elements = 1 << 13, long_line = 1 << 16;
+    const bool passes = count <= few && count < lines.count && lines.behind == 1;
     if (number < num_threads() && lines.count >= long_line && count == lines.count) {
       for (extent i = 0; i < number; ++i) line.run(i, true);
       return;
     }
     const extent together = divide_up(task_elements, lines.count);
     parallel_for(divide_up(number, together), [&](extent t) {
-      for (extent i = t * together; i < smaller((t + 1) * together, number); ++i) line.run(i, false);
+      for (extent i = t * together; i < smaller((t + 1) * together, number); ++i) {
+        if (passes) line.find_first(i);
+        else line.run(i, false);
+      }
     });
   }
 
  private:
+  static constexpr extent few = 32;
   template <class T> struct one_line {
     const T* x;
     std::int32_t* y;
@@ -51,6 +57,28 @@ template <> struct opaque<argsort_p> {
       else return std::int32_t(e);
     }
 
+    /// The first few, without sorting the others: most are not less than the last of those found.
+    void find_first(extent number) const {
+      constexpr extent block = 64;
+      const T* const from = x + number * lines.count;
+      typename order::key least[few] = {};
+      std::int32_t* const to = y + number * count;
+      const auto insert = [&](typename order::key key, extent index, extent found) {
+        extent k = found;
+        for (; k > 0 && key < least[k - 1]; --k)
+          if (k < count) least[k] = least[k - 1], to[k] = to[k - 1];
+        if (k < count) least[k] = key, to[k] = std::int32_t(index);
+      };
+      for (extent i = 0; i < count; ++i) insert(order::of(from[i], descending), i, i);
+      for (extent first = count; first < lines.count; first += block) {
+        const extent last = smaller(first + block, lines.count);
+        const typename order::key worst = least[count - 1];
+        int closer = 0;
+        for (extent i = first; i < last; ++i) closer |= order::of(from[i], descending) < worst;
+        for (extent i = first; i < last && closer != 0; ++i)
+          if (const auto key = order::of(from[i], descending); key < least[count - 1]) insert(key, i, count);
+      }
+    }
     void run(extent number, bool by_threads) const {
       const extent before = number / lines.behind, column = number % lines.behind;
       const T* const from = x + before * lines.count * lines.behind + column;
