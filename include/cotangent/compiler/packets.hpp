@@ -328,6 +328,7 @@ constexpr extent packet_instances(const graph& g) {
   extent best = 0, most = 0;
   for (int n = 0; n < g.size(); ++n)
     for (extent e : g[n].dims) {
+      if (g[n].dims.rank < 2) break;
       if ((!is_symbol(e) && e < least) || seen.contains(e) || seen.rank == max_rank) continue;
       seen.push_back(e);
       if (const extent gain = packet_program(g, e).gain(); gain > most) best = e, most = gain;
