@@ -203,14 +203,12 @@ class per_instance_program {
 
  private:
 #ifdef __clang__  // whose constant evaluation of the later passes stops earlier
-  static constexpr std::size_t most_of_many = 1000;
+  static constexpr std::size_t most_nodes = 1000, most_written = 2 * most_nodes;
 #else
-  static constexpr std::size_t most_of_many = 2000;  // compilers take about 5 ms for each node
+  static constexpr std::size_t most_nodes = 2000, most_written = 3 * most_nodes;  // compilers take about 5 ms for each node
 #endif
-  static constexpr std::size_t most_of_one = 300;  // larger single instances are as well done by vectors, and compile faster
   const graph& g_;
   const element_limits limits_;
-  const std::size_t most_nodes_ = limits_.many == single_instance.many ? most_of_one : most_of_many;
   builder original_;      // of the nodes of g_, for rules that look at whole arrays
   builder b_;
   sequence<value> whole_;  // per node: its array, if there is one
@@ -223,14 +221,14 @@ class per_instance_program {
   constexpr void rewrite_all() {
     for (int n = 0; n < g_.size() && fits_; ++n) {
       if (!g_[n].is_input()) rewrite(n);
-      fits_ = fits_ && b_.g.nodes.count <= 3 * most_nodes_;  // of which some are dead in the end
+      fits_ = fits_ && b_.g.nodes.count <= most_written;  // of which some are dead in the end
     }
   }
   constexpr graph finish() {
     fits_ = fits_ && !b_.failed();
     if (!fits_) return g_;
     graph r = remove_dead(b_.finish());
-    fits_ = r.nodes.size() <= most_nodes_;
+    fits_ = r.nodes.size() <= most_nodes;
     if (!fits_) return g_;
     return r;
   }
