@@ -30,7 +30,10 @@ template <class A> std::vector<std::int32_t> order(const A& x, bool descending) 
   std::vector<std::int32_t> indices(std::size_t(x.size()));
   std::iota(indices.begin(), indices.end(), 0);
   const auto less = [](auto a, auto b) { return a < b || (b != b && a == a); };
-  std::stable_sort(indices.begin(), indices.end(), [&](int i, int k) { return descending ? less(x.data()[k], x.data()[i]) : less(x.data()[i], x.data()[k]); });
+  std::sort(indices.begin(), indices.end(), [&](int i, int k) {
+    const auto a = x.data()[descending ? k : i], b = x.data()[descending ? i : k];
+    return less(a, b) || (!less(b, a) && i < k);
+  });
   return indices;
 }
 
