@@ -130,25 +130,33 @@ constexpr bool sums_few_products(const call& c, bool of_packets = false) {
   const extent left = extent_of_free(d.lhs_free(c[0].rank()), c[0].dims()), right = extent_of_free(d.rhs_free(c[1].rank()), c[1].dims());
   return terms > 0 && right >= wide && (d.lhs_batch.rank > 0 ? terms <= few_terms : left >= wide && terms <= few_terms_of_pairs);
 }
+/// Where the axes of a product's operand are in its result; the contracted ones, in their order, behind all of them.
+constexpr shape places_in_product(const call& c, const dot_dimensions& d, int operand) {
+  const shape &contracted = operand == 0 ? d.lhs_contracted : d.rhs_contracted, &batches = operand == 0 ? d.lhs_batch : d.rhs_batch;
+  const int batch = d.lhs_batch.rank;
+  int free = batch + (operand == 0 ? 0 : d.lhs_free(c[0].rank()).rank);
+  shape places;
+  for (int axis = 0; axis < c[operand].rank(); ++axis) {
+    int place = -1;
+    for (int i = 0; i < batch; ++i)
+      if (batches[i] == axis) place = i;
+    for (int i = 0; i < contracted.rank; ++i)
+      if (contracted[i] == axis) place = c.dims.rank + i;
+    places.push_back(place >= 0 ? place : free++);
+  }
+  return places;
+}
 /// Such a product as multiply-adds of its operands' slices.
 constexpr value sum_of_few_products(const call& c) {
   const dot_dimensions d = dot_general_p::dimensions(c);
-  const int batch = d.lhs_batch.rank;
   shape terms;
   for (extent axis : d.lhs_contracted) terms.push_back(c[0].dims()[int(axis)]);
   const auto part = [&](int operand, const shape& at) {
-    const shape &contracted = operand == 0 ? d.lhs_contracted : d.rhs_contracted, &batches = operand == 0 ? d.lhs_batch : d.rhs_batch;
     shape where, places;
-    int free = batch + (operand == 0 ? 0 : d.lhs_free(c[0].rank()).rank);
-    for (int axis = 0; axis < c[operand].rank(); ++axis) {
-      where.push_back(-1);
-      for (int i = 0; i < contracted.rank; ++i)
-        if (contracted[i] == axis) where[axis] = at[i];
-      if (where[axis] >= 0) continue;
-      int place = -1;
-      for (int i = 0; i < batch; ++i)
-        if (batches[i] == axis) place = i;
-      places.push_back(place >= 0 ? place : free++);
+    for (extent place : places_in_product(c, d, operand)) {
+      const bool contracted = place >= c.dims.rank;
+      where.push_back(contracted ? at[int(place) - c.dims.rank] : -1);
+      if (!contracted) places.push_back(place);
     }
     return placed(where == filled(where.rank, -1) ? c[operand] : emit<pick_p>({c[operand]}, where), places, c.dims);
   };
@@ -163,22 +171,9 @@ constexpr value sum_of_few_products(const call& c) {
 /// A product as the sums over the last axes of an array of all terms.
 constexpr value sum_of_all_products(const call& c) {
   const dot_dimensions d = dot_general_p::dimensions(c);
-  const int batch = d.lhs_batch.rank;
   shape dims = c.dims;
   for (extent axis : d.lhs_contracted) dims.push_back(c[0].dims()[int(axis)]);
-  const auto factor = [&](int operand, const shape& batches, const shape& contracted, int free) {
-    shape places;
-    for (int axis = 0; axis < c[operand].rank(); ++axis) {
-      int place = -1;
-      for (int i = 0; i < batch; ++i)
-        if (batches[i] == axis) place = i;
-      for (int i = 0; i < contracted.rank; ++i)
-        if (contracted[i] == axis) place = c.dims.rank + i;
-      places.push_back(place >= 0 ? place : free++);
-    }
-    return placed(c[operand], places, dims);
-  };
-  const value a = factor(0, d.lhs_batch, d.lhs_contracted, batch), b = factor(1, d.rhs_batch, d.rhs_contracted, batch + d.lhs_free(c[0].rank()).rank);
+  const value a = placed(c[0], places_in_product(c, d, 0), dims), b = placed(c[1], places_in_product(c, d, 1), dims);
   return reduce_sum(mul(a, b), axes_from(c.dims.rank, d.lhs_contracted.rank));
 }
 
@@ -380,7 +375,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
   // Whether node n is part of a longer sum; and the terms of the sum `root`.
   flag_list added;
-  added.assign(g.nodes.size(), false);
+  if (of_packets) added.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size() && of_packets; ++n)
     for (int k = 0; g[n].op_id == primitive_of<add_p>.id && k < 2; ++k) added[std::size_t(g.operand(n, k))] = true;
   const auto is_term = [&](int n) { return uses.items[n] == 1 && added[std::size_t(n)]; };

@@ -85,7 +85,8 @@ constexpr bool has_packets(const graph& g) {
 /// What else the compiler could have made of a simplified graph whose program is `chosen`, and `is_by_elements` or not.
 inline sequence<alternative> alternatives_of(const graph& simplified, const graph& chosen, bool is_by_elements) {
   sequence<alternative> others;
-  if (is_by_elements || may_split_loops(simplified) || has_packets(chosen)) others.push_back({has_packets(chosen) ? "arrays of all instances" : "arrays, not their elements", canonicalize(simplified)});
+  if (has_packets(chosen)) others.push_back({"arrays of all instances", canonicalize(simplified)});
+  else if (is_by_elements || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified)});
   else if (has_elements(simplified, {})) {
     per_instance_program elements(simplified);
     graph g = elements.run();

@@ -88,15 +88,20 @@ class packet_program {
 
   constexpr extent count() const { return is_symbol(instances_) ? run_time_count : instances_; }
   constexpr int axis_of(int n) const { return only_axis(g_[n].dims, instances_); }
-  /// The elements of one instance.
-  constexpr extent elements_of(int n) const { return erase(g_[n].dims, axis_of(n)).size(); }
+  /// The extents of node n's array for one instance; of all of it, if all instances share it.
+  constexpr shape own_dims(int n) const {
+    const int axis = axis_of(n);
+    return axis < 0 ? g_[n].dims : erase(g_[n].dims, axis);
+  }
+  constexpr extent elements_of(int n) const { return own_dims(n).size(); }
   /// Whether node n's array is one of instances with few elements each.
   constexpr bool is_of_instances(int n) const {
-    const int axis = axis_of(n);
-    if (axis < 0 || !is_computable(g_[n].type)) return false;
-    const shape own = erase(g_[n].dims, axis);
+    if (axis_of(n) < 0 || !is_computable(g_[n].type)) return false;
+    const shape own = own_dims(n);
     return !has_symbol(own) && own.size() > 0 && own.size() <= most_elements;
   }
+  /// Whether node n's array has nothing to do with instances.
+  constexpr bool is_shared(int n) const { return !g_[n].dims.contains(instances_) && !has_symbol(g_[n].dims); }
 
   /// Whether operand k of node n is used instance by instance; otherwise all instances use all of it.
   constexpr bool is_aligned(int n, int k) const {
@@ -194,7 +199,7 @@ class packet_program {
   constexpr bool broadcasts(int n) {
     const int o = g_.operand(n, 0);
     if (axis_of(o) >= 0) return is_of_instances(o) && views(n);
-    return !g_[o].dims.contains(instances_) && !has_symbol(g_[o].dims) && g_[o].dims.size() <= most_elements;
+    return is_shared(o) && g_[o].dims.size() <= most_elements;
   }
   /// Whether the instances are a batch of a product's, or free in one operand, with a small matrix as the other.
   constexpr bool multiplies(int n) {
@@ -205,12 +210,11 @@ class packet_program {
     extent terms = 1;
     for (extent a : d.lhs_contracted) terms *= c[0].dims()[int(a)];
     if (is_symbol(terms) || terms < 1 || terms * elements_of(n) > most_products || c.dims.rank + d.lhs_contracted.rank > max_rank) return false;
-    const auto shared = [&](int o) { return !g_[o].dims.contains(instances_) && !has_symbol(g_[o].dims); };
     const bool left_fits = is_of_instances(g_.operand(n, 0)), right_fits = is_of_instances(g_.operand(n, 1));
     if (axis < batch) return left_fits && right_fits && d.lhs_batch[axis] == left && d.rhs_batch[axis] == right;
     const shape of_left = d.lhs_free(c[0].rank()), of_right = d.rhs_free(c[1].rank());
-    if (axis < batch + of_left.rank) return left_fits && of_left[axis - batch] == left && shared(g_.operand(n, 1));
-    return right_fits && of_right[axis - batch - of_left.rank] == right && shared(g_.operand(n, 0));
+    if (axis < batch + of_left.rank) return left_fits && of_left[axis - batch] == left && is_shared(g_.operand(n, 1));
+    return right_fits && of_right[axis - batch - of_left.rank] == right && is_shared(g_.operand(n, 0));
   }
   /// Whether kernels over the array as it is make poor use of vectors.
   constexpr bool is_slow(int n) const {
@@ -253,9 +257,10 @@ class packet_program {
     while (lanes > unit && bytes * lanes > most_bytes) lanes /= 2;
     const auto taken = [&] {
       for (int n = 0; n < g_.size(); ++n) {
-        if (is_in(n, stage) && erase(g_[n].dims, axis_of(n)).contains(lanes)) return true;
-        for (int k = 0; is_in(n, stage) && k < g_[n].operand_count; ++k)
-          if (const shape& dims = g_[g_.operand(n, k)].dims; axis_of(g_.operand(n, k)) >= 0 ? erase(dims, axis_of(g_.operand(n, k))).contains(lanes) : dims.contains(lanes)) return true;
+        if (!is_in(n, stage)) continue;
+        if (own_dims(n).contains(lanes)) return true;
+        for (int k = 0; k < g_[n].operand_count; ++k)
+          if (own_dims(g_.operand(n, k)).contains(lanes)) return true;
       }
       return false;
     };
@@ -346,8 +351,9 @@ constexpr graph with_packets(graph g) {
   return g;
 }
 
-/// The graph that `Make` returns with packets, if it gains by them.
-template <class Make> inline constexpr bool has_packets_graph = packet_instances(Make{}()) != 0;
+/// The graph that `Make` returns with packets, if it may have and gains by them.
+template <class Make, bool Packets> inline constexpr bool has_packets_graph = false;
+template <class Make> inline constexpr bool has_packets_graph<Make, true> = packet_instances(Make{}()) != 0;
 template <class Make> struct make_packets {
   constexpr graph operator()() const { return with_packets(Make{}()); }
 };
@@ -362,10 +368,8 @@ template <class Make, bool Packets> struct make_canonical_of {
   constexpr graph operator()() const {
     if constexpr (is_per_instance_graph<Make>) return canonicalize(thaw(per_instance_graph<Make>));
     else if constexpr (may_split_graph<Make>) return canonicalize(thaw(split_graph<Make>));
-    else if constexpr (Packets) {
-      if constexpr (has_packets_graph<Make>) return canonicalize(thaw(packets_graph<Make>));
-      else return canonicalize(Make{}());
-    } else return canonicalize(Make{}());
+    else if constexpr (has_packets_graph<Make, Packets>) return canonicalize(thaw(packets_graph<Make>));
+    else return canonicalize(Make{}());
   }
 };
 

@@ -348,16 +348,16 @@ struct backend {
   static void fill(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
     if constexpr (constexpr int axis = Facts::operand_axis(K); axis >= 0) {
       using T = type_of<Facts::operand(K).type>;
-      const instance_rows rows(s.value(Facts::operand(K).dims), axis);
-      fill_packet<int(Facts::lanes)>(reinterpret_cast<const T*>(at.buffer(K)), rows, start, count, static_cast<T*>(Facts::body::input(b, K)));
+      const axis_lines lines(s.value(Facts::operand(K).dims), axis);
+      fill_packet<int(Facts::lanes)>(reinterpret_cast<const T*>(at.buffer(K)), lines, start, count, static_cast<T*>(Facts::body::input(b, K)));
     }
   }
   template <class Facts, int R, class State, class Access>
   static void empty(const State& s, const Access& at, typename Facts::body::state& b, extent start, extent count) {
     using T = type_of<Facts::result(R).type>;
-    const instance_rows rows(s.value(Facts::result(R).dims), Facts::result_axis(R));
+    const axis_lines lines(s.value(Facts::result(R).dims), Facts::result_axis(R));
     T* const array = reinterpret_cast<T*>(at.buffer(Facts::operands + R));
-    empty_packet<int(Facts::lanes)>(static_cast<const T*>(Facts::body::output(b, R)), rows, start, count, array);
+    empty_packet<int(Facts::lanes)>(static_cast<const T*>(Facts::body::output(b, R)), lines, start, count, array);
   }
   /// Rows whose carries stay in the cache of a core, several tasks for each thread.
   static extent rows_of_task(extent row_bytes, extent rows) {

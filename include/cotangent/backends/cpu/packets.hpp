@@ -2,18 +2,10 @@
 /// Packets (compiler/packets.hpp) on the CPU: how instances come into their lanes and back, and how kernels run on them.
 
 #include <cotangent/backends/cpu/loops.hpp>
+#include <cotangent/compiler/executable.hpp>
 
 namespace cotangent::host {
 inline namespace COTANGENT_ISA {
-
-/// Where the instances of an array lie: `before` blocks, `instances` rows in each, `elements` in a row.
-struct instance_rows {
-  extent before = 1, instances = 1, elements = 1;
-  instance_rows(const shape& dims, int axis) : instances(dims[axis]) {
-    for (int i = 0; i < axis; ++i) before *= dims[i];
-    for (int i = axis + 1; i < dims.rank; ++i) elements *= dims[i];
-  }
-};
 
 /// Instances in rows of `elements`, and in lanes: one row per element, of Lanes instances each.
 template <int Lanes, class T> class instance_block {
@@ -88,15 +80,15 @@ template <int Lanes, class T> class instance_block {
   }
 };
 
-/// Instances [first, first + count) of an array to a packet's memory.
-template <int Lanes, class T> void fill_packet(const T* array, const instance_rows& rows, extent first, extent count, T* packet) {
-  for (extent b = 0; b < rows.before; ++b, packet += rows.elements * Lanes)
-    instance_block<Lanes, T>::rows_to_lanes(array + (b * rows.instances + first) * rows.elements, rows.elements, count, packet);
+/// Instances [first, first + count) of an array, whose axis is that of `lines`, to a packet's memory.
+template <int Lanes, class T> void fill_packet(const T* array, const axis_lines& lines, extent first, extent count, T* packet) {
+  for (extent b = 0; b < lines.before; ++b, packet += lines.behind * Lanes)
+    instance_block<Lanes, T>::rows_to_lanes(array + (b * lines.count + first) * lines.behind, lines.behind, count, packet);
 }
 /// And back.
-template <int Lanes, class T> void empty_packet(const T* packet, const instance_rows& rows, extent first, extent count, T* array) {
-  for (extent b = 0; b < rows.before; ++b, packet += rows.elements * Lanes)
-    instance_block<Lanes, T>::lanes_to_rows(packet, rows.elements, count, array + (b * rows.instances + first) * rows.elements);
+template <int Lanes, class T> void empty_packet(const T* packet, const axis_lines& lines, extent first, extent count, T* array) {
+  for (extent b = 0; b < lines.before; ++b, packet += lines.behind * Lanes)
+    instance_block<Lanes, T>::lanes_to_rows(packet, lines.behind, count, array + (b * lines.count + first) * lines.behind);
 }
 
 /// Sums that stay in registers until they are stored.
