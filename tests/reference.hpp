@@ -159,6 +159,61 @@ inline const std::map<std::string, binary, std::less<>>& binaries() {
 
 /// A run of a graph. With `rounded`, every float32 node is rounded to float; without, dtypes float32 and float64
 /// compute alike, so that finite differences of a float function have the accuracy of double.
+/// x of a x = b by Gauss-Jordan elimination with partial pivoting: a [n, n], b [n, m].
+inline std::vector<double> solution(std::vector<double> a, std::vector<double> b, std::size_t n, std::size_t m) {
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t p = k;
+    for (std::size_t i = k; i < n; ++i)
+      if (std::abs(a[i * n + k]) > std::abs(a[p * n + k])) p = i;
+    for (std::size_t j = 0; j < n; ++j) std::swap(a[k * n + j], a[p * n + j]);
+    for (std::size_t j = 0; j < m; ++j) std::swap(b[k * m + j], b[p * m + j]);
+    const double pivot = a[k * n + k];
+    for (std::size_t j = 0; j < n; ++j) a[k * n + j] /= pivot;
+    for (std::size_t j = 0; j < m; ++j) b[k * m + j] /= pivot;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double factor = a[i * n + k];
+      if (i == k || factor == 0) continue;
+      for (std::size_t j = 0; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
+      for (std::size_t j = 0; j < m; ++j) b[i * m + j] -= factor * b[k * m + j];
+    }
+  }
+  return b;
+}
+/// L of a = L Lᵀ row by row; all NaN if a is not positive definite.
+inline std::vector<double> cholesky(const std::vector<double>& a, std::size_t n) {
+  std::vector<double> l(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = a[i * n + j];
+      for (std::size_t k = 0; k < j; ++k) sum -= l[i * n + k] * l[j * n + k];
+      if (i == j && !(sum > 0)) {
+        for (std::size_t r = 0; r < n; ++r) std::fill_n(l.begin() + std::ptrdiff_t(r * n), r + 1, std::nan(""));
+        for (std::size_t r = 0; r < n; ++r) std::fill_n(l.begin() + std::ptrdiff_t(r * n + r + 1), n - r - 1, 0);
+        return l;
+      }
+      l[i * n + j] = i == j ? std::sqrt(sum) : sum / l[j * n + j];
+    }
+  return l;
+}
+/// What lu_p gives, by Doolittle's order of the sums.
+inline std::vector<double> lu(std::vector<double> a, std::size_t n) {
+  std::vector<double> pivots(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t i = k; i < n; ++i)
+      for (std::size_t j = 0; j < k; ++j) a[i * n + k] -= a[i * n + j] * a[j * n + k];
+    std::size_t p = k;
+    for (std::size_t i = k + 1; i < n; ++i)
+      if (std::abs(a[i * n + k]) > std::abs(a[p * n + k])) p = i;
+    pivots[k] = double(p);
+    for (std::size_t j = 0; j < n; ++j) std::swap(a[k * n + j], a[p * n + j]);
+    for (std::size_t i = k + 1; i < n; ++i) a[i * n + k] /= a[k * n + k];
+    for (std::size_t j = k + 1; j < n; ++j)
+      for (std::size_t i = 0; i < k; ++i) a[k * n + j] -= a[k * n + i] * a[i * n + j];
+  }
+  a.insert(a.end(), pivots.begin(), pivots.end());
+  return a;
+}
+
 struct interpreter {
   const ct::graph& g;
   bool rounded = true;
@@ -326,6 +381,28 @@ struct interpreter {
         }
         return y;
       });
+    } else if (name == "cholesky" || name == "triangular_solve" || name == "lu" || name == "lu_solve") {
+      const tensor& last = in(x.operand_count - 1);
+      const int rank = last.dims.rank;
+      const std::size_t n = std::size_t(in(0).dims[rank - 1]), m = std::size_t(last.dims[rank - 1]);
+      const std::size_t size = std::size_t(r.dims[rank - 2]) * m;  // of a result
+      for (std::size_t k = 0; size > 0 && k * size < r.x.size(); ++k) {
+        std::vector<double> a(in(0).x.begin() + std::ptrdiff_t(k * n * n), in(0).x.begin() + std::ptrdiff_t((k + 1) * n * n)), y;
+        if (name == "cholesky") y = cholesky(a, n);
+        else if (name == "lu") y = lu(a, n);
+        else {
+          const bool triangular = name == "triangular_solve", transposed = attribute(triangular ? 1 : 0) != 0;
+          std::vector<double> matrix(n * n, 0);
+          for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) {
+              const bool read = !triangular || i == j || (attribute(0) != 0) == (j < i);
+              const double element = triangular && i == j && attribute(2) != 0 ? 1 : read ? a[i * n + j] : 0;
+              matrix[transposed ? j * n + i : i * n + j] = element;
+            }
+          y = solution(matrix, {last.x.begin() + std::ptrdiff_t(k * size), last.x.begin() + std::ptrdiff_t((k + 1) * size)}, n, m);
+        }
+        std::copy(y.begin(), y.end(), r.x.begin() + std::ptrdiff_t(k * size));
+      }
     } else if (name == "argsort") {
       const int axis = int(attribute(0));
       const bool descending = attribute(2) != 0;

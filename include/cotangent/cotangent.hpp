@@ -4,5 +4,6 @@
 #include <cotangent/compiler/explain.hpp>
 #include <cotangent/control/control.hpp>
 #include <cotangent/core/print.hpp>
+#include <cotangent/linalg/linalg.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/transforms/custom.hpp>

@@ -113,7 +113,7 @@ constexpr bool is_per_instance(const graph& g, const element_limits& limits = {}
 /// One instance alone: no axis is one of instances, and arrays are of few elements.
 inline constexpr element_limits single_instance{extent(1) << 30, 40, {}};
 /// Whether a graph is of so few numbers that one kernel of them is better than several of small arrays: what begins a kernel costs
-/// more than dozens of operations. Library functions of several elements are better vectors.
+/// more than dozens of operations. Library functions of several elements are better vectors, and factorizations better loops.
 constexpr bool is_single_instance(const graph& g) {
   constexpr int least_kernels = 2;
   constexpr extent few_calls = 4;
@@ -122,7 +122,7 @@ constexpr bool is_single_instance(const graph& g) {
     if (has_symbol(g[n].dims) || g[n].dims.size() > single_instance.few) return false;
     if (g[n].is_input()) continue;
     const role kind = g[n].op->kind;
-    if (kind == role::pointwise && g[n].op->flops > 2 && g[n].dims.size() > few_calls) return false;
+    if ((kind == role::pointwise || kind == role::opaque) && g[n].op->flops > 2 && g[n].dims.size() > few_calls) return false;
     kernels += kind == role::reduction || kind == role::gather || (kind == role::opaque && g[n].op_id != primitive_of<reshape_p>.id);
   }
   return kernels >= least_kernels && has_elements(g, single_instance, true);
@@ -305,6 +305,7 @@ class per_instance_program {
     for (int k = 0; k < c.count; ++k) operands.push_back(elements(c[k].id));
     element_call e{c, b_, operands.data(), form_of(c.dims), {}, true};
     c.op->elements(e);
+    if (e.whole) return copy(c, n);
     fits_ = e.fits;
     if (fits_) keep(n, e.parts);
   }

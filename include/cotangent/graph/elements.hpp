@@ -73,14 +73,14 @@ struct element_array {
 };
 
 /// What the `elements` rule of a primitive sees: the call on whole arrays, and its operands as elements. It appends the
-/// elements of the result to `parts`, or sets `fits` to false.
+/// elements of the result to `parts`, or sets `fits` to false if it cannot, or `whole` to true if whole arrays do better.
 struct element_call {
   const call& c;
   builder& b;  // of the elements
   const element_array* operands;
   element_form form;  // of the result
   sequence<value> parts;
-  bool fits = true;
+  bool fits = true, whole = false;
 
   /// Calls visit(offsets) for each element of extents `dims` in row-major order, without the axes `skipped`;
   /// offsets[k] = sum of index * strides[k].

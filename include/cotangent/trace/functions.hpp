@@ -459,6 +459,29 @@ struct repeat_function {
   }
 };
 
+/// Broadcasts all but the last two axes of both to `n` batch axes. False, and an error, if they do not broadcast.
+constexpr bool broadcast_batch(std::string_view who, value& a, value& b, int n) {
+  const auto extent_at = [n](value v, int i) {
+    const int at = i - (n - (v.rank() - 2));
+    return at < 0 ? 1 : v.dims()[at];
+  };
+  shape batch;
+  for (int i = 0; i < n; ++i) {
+    const extent ea = extent_at(a, i), eb = extent_at(b, i);
+    if (ea != 1 && eb != 1 && !a.b->symbols.unify(ea, eb)) {
+      a.b->fail(message{} << who << ": batch axes of " << a.dims() << " and " << b.dims() << " do not broadcast");
+      return false;
+    }
+    batch.push_back(ea == 1 ? eb : ea);
+  }
+  const auto widen = [&](value v) {
+    shape dims = batch;
+    for (int i = v.rank() - 2; i < v.rank(); ++i) dims.push_back(v.dims()[i]);
+    return broadcast_to(v, dims);
+  };
+  a = widen(a), b = widen(b);
+  return true;
+}
 /// NumPy's matmul: 1-D operands are vectors, leading axes broadcast as batch axes.
 constexpr value matmul(value a, value b) {
   adopt_pair(a, b);
@@ -477,27 +500,8 @@ constexpr value matmul(value a, value b) {
   const int batch_a = ra > 2 ? ra - 2 : 0, batch_b = rb > 2 ? rb - 2 : 0;
   if (batch_b == 0) return dot_general(a, b, {{}, {}, {ka}, {kb}});
   if (ra == 1) return dot_general(b, a, {{}, {}, {kb}, {0}});
-  // Broadcast the batch axes of both to one list.
-  shape la, lb;
-  for (int i = 0; i < batch_a; ++i) la.push_back(a.dims()[i]);
-  for (int i = 0; i < batch_b; ++i) lb.push_back(b.dims()[i]);
   const int n = batch_a > batch_b ? batch_a : batch_b;
-  shape batch;
-  for (int i = 0; i < n; ++i) {
-    const int ia = i - (n - batch_a), ib = i - (n - batch_b);
-    const extent ea = ia < 0 ? 1 : la[ia], eb = ib < 0 ? 1 : lb[ib];
-    if (ea != 1 && eb != 1 && !a.b->symbols.unify(ea, eb)) {
-      a.b->fail(message{} << "matmul: batch axes of " << a.dims() << " and " << b.dims() << " do not broadcast");
-      return a;
-    }
-    batch.push_back(ea == 1 ? eb : ea);
-  }
-  const auto widen = [&](value v, int own) {
-    shape dims = batch;
-    for (int i = own; i < v.rank(); ++i) dims.push_back(v.dims()[i]);
-    return broadcast_to(v, dims);
-  };
-  a = widen(a, batch_a), b = widen(b, batch_b);
+  if (!broadcast_batch("matmul", a, b, n)) return a;
   return dot_general(a, b, {axes_from(0, n), axes_from(0, n), {a.rank() - 1}, {n}});
 }
 /// NumPy's dot: contracts the last axis of a with the last but one of b (its only one if b is a vector).

@@ -1,6 +1,7 @@
 #pragma once
 /// The CPU as a backend: how the steps of an executable run (compiler/executable.hpp).
 
+#include <cotangent/backends/cpu/factorizations.hpp>
 #include <cotangent/backends/cpu/gemm.hpp>
 #include <cotangent/backends/cpu/loops.hpp>
 #include <cotangent/backends/cpu/maths.hpp>

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <cotangent/backends/factorizations.hpp>
 #include <cotangent/backends/simt/kernel.hpp>
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/compiler/scatter_places.hpp>
@@ -280,6 +281,73 @@ template <> struct opaque<argsort_p> {
       queue.sort(key, element, elements);
     }
     for_each(queue, result.dims.size(), store_order<I>{element, static_cast<std::int32_t*>(result.data), lines.count, kept, lines.behind});
+  }
+};
+
+/// Matrices one per thread.
+template <class T> struct factor_cholesky {
+  const T* a;
+  T* l;
+  extent n;
+  COTANGENT_HD void operator()(extent i) const { small_matrix::cholesky(a + i * n * n, l + i * n * n, n); }
+};
+template <class T> struct solve_triangles {
+  const T *a, *b;
+  T* x;
+  extent n, m;
+  bool lower, transposed, unit_diagonal;
+  COTANGENT_HD void operator()(extent i) const {
+    for (extent k = 0; k < n * m; ++k) x[i * n * m + k] = b[i * n * m + k];
+    small_matrix::solve_triangular(a + i * n * n, x + i * n * m, n, m, lower, transposed, unit_diagonal);
+  }
+};
+template <class T> struct factor_lu {
+  const T* a;
+  T* factors;
+  extent n;
+  COTANGENT_HD void operator()(extent i) const {
+    T* const own = factors + i * (n + 1) * n;
+    for (extent k = 0; k < n * n; ++k) own[k] = a[i * n * n + k];
+    small_matrix::lu(own, own + n * n, n);
+  }
+};
+template <class T> struct solve_by_lu {
+  const T *factors, *b;
+  T* x;
+  extent n, m;
+  bool transposed;
+  COTANGENT_HD void operator()(extent i) const {
+    for (extent k = 0; k < n * m; ++k) x[i * n * m + k] = b[i * n * m + k];
+    small_matrix::solve_lu(factors + i * (n + 1) * n, x + i * n * m, n, m, transposed);
+  }
+};
+template <> struct opaque<cholesky_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const extent n = result.dims[result.dims.rank - 1];
+    if (n > 0) for_each(queue, result.dims.size() / (n * n), factor_cholesky<T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), n});
+  }
+};
+template <> struct opaque<triangular_solve_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1];
+    if (n * m == 0) return;
+    for_each(queue, result.dims.size() / (n * m),
+             solve_triangles<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), n, m, attributes[0] != 0,
+                                attributes[1] != 0, attributes[2] != 0});
+  }
+};
+template <> struct opaque<lu_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const extent n = result.dims[result.dims.rank - 1];
+    if (n > 0) for_each(queue, result.dims.size() / ((n + 1) * n), factor_lu<T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), n});
+  }
+};
+template <> struct opaque<lu_solve_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1];
+    if (n * m == 0) return;
+    for_each(queue, result.dims.size() / (n * m),
+             solve_by_lu<T>{static_cast<const T*>(operands[1].data), static_cast<const T*>(operands[2].data), static_cast<T*>(result.data), n, m, attributes[0] != 0});
   }
 };
 

@@ -1,0 +1,115 @@
+#pragma once
+/// Factorizations on the CPU: matrices side by side on threads, small ones by loops, larger ones by Eigen.
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include <cotangent/backends/cpu/eigen.hpp>
+#include <cotangent/backends/cpu/opaque.hpp>
+#include <cotangent/backends/factorizations.hpp>
+
+namespace cotangent::host {
+
+template <class T> using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class T> using matrix_map = Eigen::Map<matrix<T>>;
+template <class T> using const_matrix_map = Eigen::Map<const matrix<T>>;
+/// Up to this order loops are faster than what begins a blocked algorithm.
+constexpr extent small_order = 24;
+
+/// Calls f(number of the matrix) for each matrix of the result.
+template <class F> void for_each_matrix(const shape& dims, const F& f) {
+  constexpr extent task_flops = 1 << 16;
+  const extent rows = dims[dims.rank - 2], columns = dims[dims.rank - 1];
+  if (dims.size() == 0) return;
+  const extent number = dims.size() / (rows * columns), together = divide_up(task_flops, rows * rows * columns);
+  parallel_for(divide_up(number, together), [&](extent t) {
+    for (extent i = t * together; i < smaller((t + 1) * together, number); ++i) f(i);
+  });
+}
+
+template <class T> void solve_triangular(const T* a, T* x, extent n, extent m, bool lower, bool transposed, bool unit_diagonal) {
+  if (n <= small_order) return small_matrix::solve_triangular(a, x, n, m, lower, transposed, unit_diagonal);
+  const const_matrix_map<T> triangles(a, n, n);
+  matrix_map<T> rows(x, n, m);
+  const auto solve = [&](const auto& view) {
+    if (transposed) view.transpose().solveInPlace(rows);
+    else view.solveInPlace(rows);
+  };
+  if (unit_diagonal) lower ? solve(triangles.template triangularView<Eigen::UnitLower>()) : solve(triangles.template triangularView<Eigen::UnitUpper>());
+  else lower ? solve(triangles.template triangularView<Eigen::Lower>()) : solve(triangles.template triangularView<Eigen::Upper>());
+}
+
+template <> struct opaque<cholesky_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+    const extent n = result.dims[result.dims.rank - 1];
+    for_each_matrix(result.dims, [&](extent i) {
+      const T* const a = static_cast<const T*>(operands[0].data) + i * n * n;
+      T* const l = static_cast<T*>(result.data) + i * n * n;
+      if (n <= small_order) return small_matrix::cholesky(a, l, n);
+      matrix_map<T> factor(l, n, n);
+      factor = const_matrix_map<T>(a, n, n);
+      const Eigen::LLT<Eigen::Ref<matrix<T>>> in_place(factor);
+      const bool positive = in_place.info() == Eigen::Success;
+      for (extent r = 0; r < n; ++r)
+        for (extent c = positive ? r + 1 : 0; c < n; ++c) l[r * n + c] = c > r ? T(0) : T(NAN);
+    });
+  }
+};
+
+template <> struct opaque<triangular_solve_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1];
+    for_each_matrix(result.dims, [&](extent i) {
+      T* const x = static_cast<T*>(result.data) + i * n * m;
+      std::copy_n(static_cast<const T*>(operands[1].data) + i * n * m, n * m, x);
+      solve_triangular(static_cast<const T*>(operands[0].data) + i * n * n, x, n, m, attributes[0] != 0, attributes[1] != 0, attributes[2] != 0);
+    });
+  }
+};
+
+template <> struct opaque<lu_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+    const extent n = result.dims[result.dims.rank - 1];
+    for_each_matrix(result.dims, [&](extent i) {
+      T *const factors = static_cast<T*>(result.data) + i * (n + 1) * n, *const pivots = factors + n * n;
+      std::copy_n(static_cast<const T*>(operands[0].data) + i * n * n, n * n, factors);
+      if (n <= small_order) return small_matrix::lu(factors, pivots, n);
+      matrix_map<T> in_place(factors, n, n);
+      const Eigen::PartialPivLU<Eigen::Ref<matrix<T>>> decomposition(in_place);
+      find_pivots(decomposition.permutationP().indices().data(), pivots, n);
+    });
+  }
+
+ private:
+  /// The exchanges, one for each row, that bring every row to where it goes.
+  template <class T> static void find_pivots(const int* to, T* pivots, extent n) {
+    const std::size_t rows = std::size_t(n);
+    std::vector<extent> from(rows), place(rows), row(rows);
+    for (extent i = 0; i < n; ++i) from[std::size_t(to[i])] = place[std::size_t(i)] = row[std::size_t(i)] = i;
+    for (extent k = 0; k < n; ++k) {
+      const extent wanted = from[std::size_t(k)], there = row[std::size_t(k)], p = place[std::size_t(wanted)];
+      pivots[k] = T(p);
+      std::swap(row[std::size_t(k)], row[std::size_t(p)]);
+      place[std::size_t(there)] = p, place[std::size_t(wanted)] = k;
+    }
+  }
+};
+
+template <> struct opaque<lu_solve_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1];
+    const bool transposed = attributes[0] != 0;
+    for_each_matrix(result.dims, [&](extent i) {
+      const T* const factors = static_cast<const T*>(operands[1].data) + i * (n + 1) * n;
+      T* const x = static_cast<T*>(result.data) + i * n * m;
+      std::copy_n(static_cast<const T*>(operands[2].data) + i * n * m, n * m, x);
+      if (!transposed) small_matrix::exchange_by_pivots(factors + n * n, x, n, m, false);
+      solve_triangular(factors, x, n, m, !transposed, transposed, !transposed);
+      solve_triangular(factors, x, n, m, transposed, transposed, transposed);
+      if (transposed) small_matrix::exchange_by_pivots(factors + n * n, x, n, m, true);
+    });
+  }
+};
+
+}  // namespace cotangent::host
