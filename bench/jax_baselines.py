@@ -487,8 +487,23 @@ def nearest():
     simulated(case + "gradient through the index", jax.grad(through_index, (0, 1)), q, p)
 
 
+def systems():
+    def solution(a, b):
+        return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b)
+
+    def density(a, b):
+        factor = jnp.linalg.cholesky(a)
+        x = jax.scipy.linalg.solve_triangular(factor, b, lower=True)
+        return 0.5 * jnp.sum(jnp.square(x)) + jnp.sum(jnp.log(jnp.diagonal(factor)))
+
+    a, b = uniform(-1, 1, 131072, 6, 6), uniform(-1, 1, 131072, 6)
+    a = jnp.tril(a) + jnp.swapaxes(jnp.tril(a, -1), 1, 2) + 6 * jnp.eye(6, dtype=a.dtype)
+    simulated("131,072 systems of 6 unknowns: solutions", jax.vmap(solution), a, b)
+    simulated("131,072 normal densities in 6 dimensions: value and gradient", jax.vmap(jax.value_and_grad(density, (0, 1))), a, b)
+
+
 def simulation():
-    for problem in (black_scholes, lennard_jones, arm, network_rows, shallow_water, elements, nearest):
+    for problem in (black_scholes, lennard_jones, arm, network_rows, shallow_water, elements, nearest, systems):
         problem()
 
 

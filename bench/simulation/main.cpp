@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   simulation::add_attention();
   simulation::add_shallow_water<1>();
   simulation::add_shallow_water<10>();
+  simulation::add_systems();
   simulation::add_elements<false>();
   simulation::add_elements<true>();
   simulation::add_nearest();

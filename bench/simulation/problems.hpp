@@ -38,6 +38,7 @@ void add_nearest();
 template <bool Own> void add_neighbours();
 template <ct::extent Width> void add_rows();
 template <int Steps> void add_shallow_water();
+void add_systems();
 
 // ---- vectors ----
 

@@ -56,17 +56,23 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
   return !batch && (over || of_left || of_right) && terms * element_form(x.dims, limits).count > few_products;
 }
 
+/// Whether a node factors matrices or solves by factors.
+constexpr bool is_factorization(const node& x) { return x.op->kind == role::opaque && x.op->has.elements && x.op->flops > 2; }
+
 /// Whether a graph can be rewritten element by element: every array has few elements beside two axes of instances at most, inputs
 /// one element beside two or few beside one, or is read and written whole: by gathers and scatters, and, if `all` is not asked for,
 /// by what runs by itself, such as a sort.
 constexpr bool has_elements(const graph& g, const element_limits& limits, bool all = false) {
   constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
-  constexpr extent longest_row = 16;         // of a reduction of instances; longer ones are better spread over lanes
+  extent longest_row = 16;                   // of a reduction of instances; longer ones are better spread over lanes
   if (!g.error.empty() || !g.subgraphs.empty()) return false;
   flag_list whole;  // tables of gathers and scatters
   whole.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n)
-    if (!g[n].is_input() && (g[n].op->kind == role::gather || is_scatter(g[n].op_id))) whole[std::size_t(g.operand(n, 0))] = true;
+    if (!g[n].is_input()) {
+      if (g[n].op->kind == role::gather || is_scatter(g[n].op_id)) whole[std::size_t(g.operand(n, 0))] = true;
+      if (is_factorization(g[n])) longest_row = 64;  // which elements do far better than arrays, of whatever is beside it
+    }
   extent total = 0;
   for (int n = 0; n < g.size(); ++n) {
     const node& x = g[n];
@@ -122,7 +128,7 @@ constexpr bool is_single_instance(const graph& g) {
     if (has_symbol(g[n].dims) || g[n].dims.size() > single_instance.few) return false;
     if (g[n].is_input()) continue;
     const role kind = g[n].op->kind;
-    if ((kind == role::pointwise || kind == role::opaque) && g[n].op->flops > 2 && g[n].dims.size() > few_calls) return false;
+    if (((kind == role::pointwise && g[n].op->flops > 2) || is_factorization(g[n])) && g[n].dims.size() > few_calls) return false;
     kernels += kind == role::reduction || kind == role::gather || (kind == role::opaque && g[n].op_id != primitive_of<reshape_p>.id);
   }
   return kernels >= least_kernels && has_elements(g, single_instance, true);

@@ -77,12 +77,16 @@ struct element_arithmetic {
   constexpr value filled(value x) const { return x ? x : number(0); }
   /// x - p q
   constexpr value minus_product(value x, value p, value q) const {
-    if (!p || !q) return x;
-    match_ranks(p, q);
-    value product = mul(p, q);
-    if (!x) return -product;
-    match_ranks(x, product);
-    return x - product;
+    value pq = product(p, q);
+    if (!pq) return x;
+    if (!x) return -pq;
+    match_ranks(x, pq);
+    return x - pq;
+  }
+  constexpr value product(value x, value y) const {
+    if (!x || !y) return {};
+    match_ranks(x, y);
+    return mul(x, y);
   }
   constexpr value quotient(value x, value y) const {
     if (!x) return x;
@@ -90,6 +94,7 @@ struct element_arithmetic {
     match_ranks(x, divisor);
     return x / divisor;
   }
+  constexpr value reciprocal(value x) const { return quotient(number(1), x); }
   constexpr value chosen(value mask, value yes, value no) const {
     if (!yes && !no) return {};
     yes = filled(yes), no = filled(no);
@@ -107,19 +112,21 @@ struct element_arithmetic {
       m(i, j) = chosen(mask, y, x), m(k, j) = chosen(mask, x, y);
     }
   }
-  /// Solves in place by substitution, column by column of x. `a` may have more rows.
+  /// Solves in place by substitution, column by column of x. `a` may have more rows. Divisions by one element of the diagonal are
+  /// products with its reciprocal, as in LAPACK's factorizations: the solution stays that of a matrix within rounding of a.
   constexpr void solve_triangular(element_matrix& a, element_matrix& x, bool lower, bool transposed, bool unit_diagonal) const {
     const extent n = x.rows;
     const bool forward = lower != transposed;
     for (extent s = 0; s < n; ++s) {
       const extent i = forward ? s : n - 1 - s;
+      const value scale = unit_diagonal ? value{} : reciprocal(a(i, i));
       for (extent j = 0; j < x.columns; ++j) {
         value sum = x(i, j);
         for (extent r = 0; r < s; ++r) {
           const extent k = forward ? r : n - 1 - r;
           sum = minus_product(sum, transposed ? a(k, i) : a(i, k), x(k, j));
         }
-        x(i, j) = unit_diagonal ? sum : quotient(sum, a(i, i));
+        x(i, j) = unit_diagonal ? sum : product(sum, scale);
       }
     }
   }
@@ -177,11 +184,14 @@ struct cholesky_p : of_matrices {
       const element_arithmetic x{e.b, e.c.type};
       element_matrix& a = m[0];
       const extent n = a.rows;
-      for (extent j = 0; j < n; ++j)
+      for (extent j = 0; j < n; ++j) {
+        value scale;
         for (extent i = j; i < n; ++i) {
           for (extent k = 0; k < j; ++k) a(i, j) = x.minus_product(a(i, j), a(i, k), a(j, k));
-          a(i, j) = i == j ? sqrt(x.filled(a(j, j))) : x.quotient(a(i, j), a(j, j));
+          if (i == j) a(j, j) = sqrt(x.filled(a(j, j))), scale = x.reciprocal(a(j, j));
+          else a(i, j) = x.product(a(i, j), scale);
         }
+      }
       // A pivot that is not positive makes the later ones NaN.
       const value positive = n > 0 ? x.greater(a(n - 1, n - 1), x.number(0)) : value{};
       for (extent i = 0; i < n; ++i)
