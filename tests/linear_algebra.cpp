@@ -1,5 +1,6 @@
 /// linalg: factorizations and what solves by them, alone, in batches, inside fused kernels, and their derivatives.
 
+#include <algorithm>
 #include <cmath>
 
 #include "check_derivatives.hpp"
@@ -109,6 +110,11 @@ TEST_CASE("singular, indefinite, and not finite matrices") {
   }
   const auto x = ct::jit(solve)(ct::array<double, 2, 2>{{1, 2}, {2, 4}}, ct::array<double, 2>{1, 0});
   CHECK_FALSE(std::isfinite(x(0)));
+  const auto large = ct::full<double, 37, 37>(nan);
+  const auto all_nan = ct::jit(solve)(large, ct::zeros<double, 37>());
+  CHECK(std::all_of(all_nan.begin(), all_nan.end(), [](double v) { return std::isnan(v); }));
+  CHECK(std::isnan(ct::jit(factor)(large)(36, 36)));
+  CHECK(std::isnan(ct::jit(factor)(matrices<double, 37, 37>())(0, 0)));  // not definite
   // A zero on the diagonal needs an exchange; so does one that would overflow.
   CHECK(ct::jit(solve)(ct::array<double, 2, 2>{{0, 2}, {4, 0}}, ct::array<double, 2>{2, 8}) == ct::array<double, 2>{2, 1});
 }

@@ -41,11 +41,12 @@ struct element_matrix {
 template <int N, class Visit> constexpr void each_matrix(element_call& e, const Visit& visit) {
   const int rank = e.c.dims.rank, row = rank - 2, column = rank - 1;
   shape batch, strides[N];
+  const bool many_columns = e.form.place(column) >= 0;
   e.whole = e.form.axes.rank == 0;
-  e.fits = e.form.place(row) < 0;
+  e.fits = e.form.place(row) < 0 && (N > 1 || !many_columns);
   for (int k = 0; k < N; ++k) {
     const element_form& form = e.operands[k].form;
-    e.fits = e.fits && form.place(row) < 0 && (form.place(column) < 0 || (N > 1 && k == N - 1)) && (form.place(column) >= 0) == (k == N - 1 && e.form.place(column) >= 0);
+    e.fits = e.fits && form.place(row) < 0 && (form.place(column) >= 0) == (k == N - 1 && many_columns);
     for (int i = 0; i < row; ++i) strides[k].push_back(form.strides[i]);
   }
   for (int i = 0; i < row; ++i) batch.push_back(e.c.dims[i]);

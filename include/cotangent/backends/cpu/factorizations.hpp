@@ -2,7 +2,7 @@
 /// Factorizations on the CPU: matrices side by side on threads, small ones by loops, larger ones by Eigen.
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include <cotangent/backends/cpu/eigen.hpp>
