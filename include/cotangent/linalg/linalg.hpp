@@ -43,8 +43,6 @@ template <class Solve> constexpr value solved(std::string_view who, value a, val
   const value x = solve(a, b);
   return vector ? reshape(x, erase(x.dims(), x.rank() - 1)) : x;
 }
-/// aᵀ and a mean the same to what is computed from (a + aᵀ) / 2.
-constexpr value symmetrized(value a) { return 0.5 * (a + transposed_matrices(a)); }
 
 struct cholesky {
   constexpr value operator()(value a) const {
@@ -65,7 +63,7 @@ struct cho_solve {
     });
   }
 };
-constexpr value solve_general(value a, value b) { return lu_solve(a, lu(stop_gradient(a)), b, false); }
+constexpr value solve_general(value a, value b) { return lu_solve(a, lu(a), b, false); }
 struct solve {
   constexpr value operator()(value a, value b) const { return solved("linalg.solve", a, b, &solve_general); }
 };

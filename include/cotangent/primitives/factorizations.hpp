@@ -16,6 +16,8 @@ constexpr value transposed_matrices(value x) {
   order[x.rank() - 1] = x.rank() - 2, order[x.rank() - 2] = x.rank() - 1;
   return transpose(x, order);
 }
+/// (a + aᵀ) / 2 of all matrices.
+constexpr value symmetrized(value a) { return 0.5 * (a + transposed_matrices(a)); }
 constexpr value matrix_products(value a, value b) {
   const int n = a.rank();
   return dot_general(a, b, {axes_from(0, n - 2), axes_from(0, n - 2), {n - 1}, {n - 2}});
@@ -178,7 +180,7 @@ struct cholesky_p : of_matrices {
     const value inner = triangle(matrix_products(transposed_matrices(c.result), triangle(g, true, 1)), true, 0.5);
     const value left = triangular_solve(c.result, inner, true, true, false);
     const value both = triangular_solve(c.result, transposed_matrices(left), true, true, false);
-    return 0.5 * (both + transposed_matrices(both));
+    return symmetrized(both);
   }
   static constexpr void elements(element_call& e) {
     each_matrix<1>(e, [&](element_matrix (&m)[1]) {
@@ -201,26 +203,33 @@ struct cholesky_p : of_matrices {
   }
 };
 
+/// The derivatives of x of a x = b or aᵀ x = b, which are solutions too. P has transposed(c); solve(c, b, other_way), the solution for
+/// another b, by the other of a and aᵀ if so asked; and read(c, m), m where P reads a.
+template <class P> struct solution : of_matrices {
+  static constexpr value jvp(const call& c, const value* t) {
+    const value of_b = t[c.count - 1];
+    if (!t[0]) return of_b ? P::solve(c, of_b, false) : value{};
+    const value a = P::read(c, t[0]), product = matrix_products(P::transposed(c) ? transposed_matrices(a) : a, c.result);
+    return P::solve(c, of_b ? of_b - product : -product, false);
+  }
+  static constexpr bool linear(const call& c, int k) { return k == c.count - 1; }
+  static constexpr value vjp(const call& c, int k, value g) {
+    const value of_b = P::solve(c, g, true);
+    if (linear(c, k)) return of_b;
+    const value x = c.result;
+    return -P::read(c, P::transposed(c) ? matrix_products(x, transposed_matrices(of_b)) : matrix_products(of_b, transposed_matrices(x)));
+  }
+};
+
 /// x of a x = b or aᵀ x = b: a triangular [..., n, n], of which only one triangle is read, b [..., n, m]. Attributes: whether it is the
 /// lower one, whether aᵀ, whether the diagonal is 1 and not read.
-struct triangular_solve_p : of_matrices {
+struct triangular_solve_p : solution<triangular_solve_p> {
   static constexpr std::string_view name = "triangular_solve";
-  static constexpr bool linear(const call&, int k) { return k == 1; }
   static constexpr bool lower(const call& c) { return c.attribute(0) != 0; }
   static constexpr bool transposed(const call& c) { return c.attribute(1) != 0; }
   static constexpr bool unit_diagonal(const call& c) { return c.attribute(2) != 0; }
   static constexpr value solve(const call& c, value b, bool other_way) { return triangular_solve(c[0], b, lower(c), transposed(c) != other_way, unit_diagonal(c)); }
   static constexpr value read(const call& c, value a) { return triangle(a, lower(c), unit_diagonal(c) ? 0 : 1); }
-  static constexpr value jvp(const call& c, const value* t) {
-    if (!t[0]) return t[1] ? solve(c, t[1], false) : value{};
-    const value a = read(c, t[0]), product = matrix_products(transposed(c) ? transposed_matrices(a) : a, c.result);
-    return solve(c, t[1] ? t[1] - product : -product, false);
-  }
-  static constexpr value vjp(const call& c, int k, value g) {
-    const value of_b = solve(c, g, true);
-    if (k == 1) return of_b;
-    return -read(c, transposed(c) ? matrix_products(c.result, transposed_matrices(of_b)) : matrix_products(of_b, transposed_matrices(c.result)));
-  }
   static constexpr void elements(element_call& e) {
     each_matrix<2>(e, [&](element_matrix (&m)[2]) {
       element_arithmetic{e.b, e.c.type}.solve_triangular(m[0], m[1], lower(e.c), transposed(e.c), unit_diagonal(e.c));
@@ -274,22 +283,12 @@ struct lu_p : of_matrices {
 
 /// x of a x = b or aᵀ x = b: a [..., n, n], its factors by lu [..., n + 1, n], b [..., n, m]. Attribute: whether aᵀ. The derivatives are
 /// those of the solution of a x = b, by the same factors.
-struct lu_solve_p : of_matrices {
+struct lu_solve_p : solution<lu_solve_p> {
   static constexpr std::string_view name = "lu_solve";
-  static constexpr bool linear(const call&, int k) { return k == 2; }
   static constexpr bool transposed(const call& c) { return c.attribute(0) != 0; }
   static constexpr value solve(const call& c, value b, bool other_way) { return lu_solve(c[0], c[1], b, transposed(c) != other_way); }
-  static constexpr value jvp(const call& c, const value* t) {
-    if (!t[0]) return t[2] ? solve(c, t[2], false) : value{};
-    const value product = matrix_products(transposed(c) ? transposed_matrices(t[0]) : t[0], c.result);
-    return solve(c, t[2] ? t[2] - product : -product, false);
-  }
-  static constexpr value vjp(const call& c, int k, value g) {
-    if (k == 1) return {};
-    const value of_b = solve(c, g, true);
-    if (k == 2) return of_b;
-    return -(transposed(c) ? matrix_products(c.result, transposed_matrices(of_b)) : matrix_products(of_b, transposed_matrices(c.result)));
-  }
+  static constexpr value read(const call&, value a) { return a; }
+  static constexpr value vjp(const call& c, int k, value g) { return k == 1 ? value{} : solution::vjp(c, k, g); }
   static constexpr void elements(element_call& e) {
     each_matrix<3>(e, [&](element_matrix (&m)[3]) {
       const element_arithmetic arithmetic{e.b, e.c.type};

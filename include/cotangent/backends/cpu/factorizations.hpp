@@ -15,7 +15,7 @@ template <class T> using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynami
 template <class T> using matrix_map = Eigen::Map<matrix<T>>;
 template <class T> using const_matrix_map = Eigen::Map<const matrix<T>>;
 /// Up to this order loops are faster than what begins a blocked algorithm.
-constexpr extent small_order = 24;
+inline constexpr extent small_order = 24;
 
 /// Calls f(number of the matrix) for each matrix of the result.
 template <class F> void for_each_matrix(const shape& dims, const F& f) {
