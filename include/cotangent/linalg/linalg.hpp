@@ -71,9 +71,7 @@ struct inv {
   constexpr value operator()(value a) const {
     a = inexact(a);
     if (!is_square("linalg.inv", a)) return a;
-    const int n = a.rank();
-    const value row = iota(*a.b, dtype::int32, a.dims(), n - 2), column = iota(*a.b, dtype::int32, a.dims(), n - 1);
-    return solve_general(a, convert(eq(row, column), a.type()));
+    return solve_general(a, broadcast_to(standard_basis(*a.b, a.type(), {a.dims()[a.rank() - 1]}), a.dims()));
   }
 };
 
