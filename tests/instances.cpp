@@ -151,6 +151,46 @@ TEST_CASE("rows taken by index are read in the kernel, and their cotangents are 
   for (int k = 0; k < 10; ++k) CHECK(std::abs(of_small.data()[k] - expected_small.data()[k]) <= 1e-11);
 }
 
+/// All of a row, its ends and its middle alone, and the same of rows of a table.
+template <class T, ct::extent Width> constexpr auto of_row = [](auto r) { return ct::sum(r * ct::iota<T, Width>()); };
+template <ct::extent Width> constexpr auto of_some = [](auto r) { return r(ct::index<0>) - 2 * r(ct::index<Width - 1>) + 3 * r(ct::index<Width / 2>); };
+template <class T, ct::extent Width> constexpr auto of_rows = [](auto x, auto table, auto i) {
+  const auto taken = ct::take<0>(table, i);
+  return std::tuple(ct::vmap(of_row<T, Width>)(x), ct::vmap(of_some<Width>)(x), ct::vmap(of_row<T, Width>)(taken), ct::vmap(of_some<Width>)(taken));
+};
+template <class T, ct::extent Width> void check_rows_of() {
+  constexpr ct::extent rows = 10;
+  for (const ct::extent n : {1, 3, 16, 37}) {
+    ct::array<T, ct::dyn, Width> x({n, Width});
+    ct::array<T, rows, Width> table;
+    ct::array<std::int32_t, ct::dyn> i({n});
+    for (ct::extent k = 0; k < n * Width; ++k) x.data()[k] = T(k % 101);
+    for (ct::extent k = 0; k < rows * Width; ++k) table.data()[k] = T(k % 89);
+    for (ct::extent k = 0; k < n; ++k) i(k) = std::int32_t(7 * k % rows);
+    constexpr auto program = ct::jit(of_rows<T, Width>);
+    static_assert(program.cost(x, table, i).kernels == 2);  // n may differ from the number of indices
+    const auto [whole, parts, taken, taken_parts] = program(x, table, i);
+    for (ct::extent k = 0; k < n; ++k) {  // integers, so exactly
+      T sum = 0, sum_of_taken = 0;
+      for (int c = 0; c < Width; ++c) sum += x(k, c) * T(c), sum_of_taken += table(i(k), c) * T(c);
+      const ct::extent last = Width - 1, middle = Width / 2;
+      CHECK(whole(k) == sum);
+      CHECK(taken(k) == sum_of_taken);
+      CHECK(parts(k) == x(k, 0) - 2 * x(k, last) + 3 * x(k, middle));
+      CHECK(taken_parts(k) == table(i(k), 0) - 2 * table(i(k), last) + 3 * table(i(k), middle));
+    }
+  }
+}
+
+TEST_CASE("rows of any width are read whole or in part") {
+  check_rows_of<std::int32_t, 2>();
+  check_rows_of<float, 3>();
+  check_rows_of<double, 4>();
+  check_rows_of<float, 5>();
+  check_rows_of<double, 11>();
+  check_rows_of<float, 16>();
+}
+
 TEST_CASE("an element may be chosen by an index of the instance") {
   constexpr ct::extent n = 80;
   const auto x = random_array<ct::array<float, n, 4>>(1);

@@ -3,6 +3,7 @@
 /// after neighbours are merged, which statements depend on the lane dimension, and where each register lives.
 /// One constant evaluation per kernel, linear in its statements.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -169,6 +170,7 @@ struct form_facts {
   int slots = 0;                      // one more than the greatest slot that it names
   int dimension = -1;                 // whose index it is
   int index_registers[max_rank] = {};  // the registers of its run-time indices
+  extent index_strides[max_rank] = {};
   int index_count = 0;
   std::uint32_t windowed = 0;          // bit d is set if it is read at another index along kernel dimension d
 
@@ -183,6 +185,7 @@ struct form_facts {
   }
   template <int R, extent Stride> constexpr int indexes(indexed<R, Stride>) {
     names(Stride);
+    index_strides[index_count] = Stride;
     index_registers[index_count++] = R;
     return 0;
   }
@@ -256,9 +259,10 @@ template <int Statements, int Forms> struct table {
   unsigned long registers[Statements + 1] = {};  // 16 bits each: the place of the register, of the first operand, ...
   reduce_facts reductions[Forms + 1] = {};       // by form
   int reduce_forms[Forms + 1] = {};              // the forms of the reductions, in order
-  // Tiles: loads or stores of neighbouring elements whose lanes lie a stride apart. They stand here in order; `registers` has
-  // of each member where its tile begins, in the third 16 bits, and how many members it has, in the fourth, and `sources` of
-  // the one that runs the tile the bit runs_tile. (Each list that is looked at for every statement costs compile time.)
+  // Tiles: loads or stores of elements of a row per lane. Their members (tile_member) stand here in the order of columns;
+  // `registers` has of each where its tile begins, in the third 16 bits, and how many members it has, in the fourth, and
+  // `sources` of the one that runs the tile the bit runs_tile. (Each list that is looked at for every statement costs
+  // compile time.)
   int tile_members[Statements + 1] = {};
   kernel_shape shape;
 };
@@ -272,58 +276,100 @@ template <int Forms> constexpr int count_statements(const form_facts (&forms)[Fo
   return n;
 }
 
-/// Rows of so many elements or fewer are taken apart and put together whole.
+/// Rows of so many elements or fewer are taken apart and put together side by side.
 inline constexpr int short_row = 4;
+/// The bytes of a row that are loaded as one tile.
+inline constexpr int tile_bytes = 64;
 
-/// Stores that follow each other, run by the last; and the loads of all elements of short rows, run by the first.
-template <int Statements, int Forms> constexpr void find_tiles(table<Statements, Forms>& t, const form_facts* forms, const action* kinds, int lane) {
-  if (lane < 0) return;
-  int listed = 0, loads = 0;
-  sequence<int> rows;  // loads of short rows
-  const auto fits = [&](const form_facts& f) {
-    return f.index_count == 0 && f.windowed == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]) && f.strides[lane] > 1;
-  };
-  const auto finish = [&](int begin, int runs) {
+/// A member of a tile: its statement, and its column from the first member's.
+constexpr int tile_member(int statement, int column) { return statement | column << 16; }
+constexpr int member_statement(int member) { return member & 0xffff; }
+constexpr int member_column(int member) { return member >> 16; }
+
+template <int Statements, int Forms> struct tile_finder {
+  table<Statements, Forms>& t;
+  const form_facts* forms;
+  const action* kinds;
+  int lane;
+  int listed = 0;
+
+  /// The members listed from `begin` are a tile, which runs with statement `runs`.
+  constexpr void finish(int begin, int runs) {
     const unsigned long where = static_cast<unsigned long>(begin) << 32 | static_cast<unsigned long>(listed - begin) << 48;
-    for (int i = begin; i < listed; ++i) t.registers[t.tile_members[i]] |= where;
+    for (int i = begin; i < listed; ++i) t.registers[member_statement(t.tile_members[i])] |= where;
     t.sources[runs] |= runs_tile;
-  };
-  int last = -1;  // the form of the store before, if it fits
-  int begin = 0;
-  for (int k = t.constants + t.per_row; k < Statements; ++k) {
-    const action kind = kinds[t.form[k]];
-    if (kind != action::store && kind != action::load) continue;
-    const form_facts& f = forms[t.form[k]];
-    if (kind == action::load) {
-      if (fits(f) && f.strides[lane] <= short_row) rows.push_back(k), ++loads;
-      continue;
+  }
+  constexpr bool has_numbers(const form_facts& f) const {
+    return f.windowed == 0 && f.type != dtype::boolean && !is_slot(f.offset) && !is_slot(f.strides[lane]);
+  }
+
+  /// Stores of neighbouring elements that follow each other, run by the last.
+  constexpr void stores() {
+    const auto fits = [&](const form_facts& f) { return has_numbers(f) && f.index_count == 0 && f.strides[lane] > 1; };
+    int last = -1;  // the form of the store before, if it fits
+    int begin = listed;
+    const auto end = [&] {
+      if (listed - begin > 1) finish(begin, member_statement(t.tile_members[listed - 1]));
+    };
+    for (int k = t.constants + t.per_row; k < Statements; ++k) {
+      if (kinds[t.form[k]] != action::store) continue;
+      const form_facts& f = forms[t.form[k]];
+      const bool follows = fits(f) && last >= 0 && same_row(forms[last], f) && forms[last].offset + 1 == f.offset;
+      if (!follows) end(), begin = listed;
+      last = fits(f) ? t.form[k] : -1;
+      if (fits(f)) t.tile_members[listed] = tile_member(k, listed - begin), ++listed;
     }
-    const bool follows = fits(f) && last >= 0 && forms[last].buffer == f.buffer && forms[last].strides[lane] == f.strides[lane] && forms[last].offset + 1 == f.offset;
-    if (!follows && listed - begin > 1) finish(begin, t.tile_members[listed - 1]);
-    if (!follows) begin = listed;
-    last = fits(f) ? t.form[k] : -1;
-    if (fits(f)) t.tile_members[listed++] = k;
+    end();
   }
-  if (listed - begin > 1) finish(begin, t.tile_members[listed - 1]);
-  for (int i = 0; i < loads; ++i) {
-    const form_facts& f = forms[t.form[rows[std::size_t(i)]]];
-    const int width = int(f.strides[lane]);
-    if (f.offset % width != 0) continue;
-    const int first_member = listed;
-    int runs = Statements;
-    for (int column = 0; column < width; ++column)
-      for (int j = 0; j < loads; ++j) {
-        const form_facts& other = forms[t.form[rows[std::size_t(j)]]];
-        if (other.buffer != f.buffer || other.strides[lane] != f.strides[lane] || other.offset != f.offset + column || other.type != f.type) continue;
-        const int member = rows[std::size_t(j)];
-        t.tile_members[listed++] = member;
-        if (member < runs) runs = member;
-        break;
+
+  /// Loads of elements of one row, run by the first. A row lies at a stride of the lane or where a varying index says.
+  constexpr void loads() {
+    struct row_load {
+      int row, statement;  // row: the first load of it
+      extent offset;
+    };
+    sequence<row_load> all;
+    for (int k = t.constants + t.per_row; k < Statements; ++k) {
+      const form_facts& f = forms[t.form[k]];
+      if (kinds[t.form[k]] != action::load || !has_numbers(f) || !(f.strides[lane] > 1 || is_indexed(f))) continue;
+      int row = 0;
+      while (row < int(all.size()) && (all[std::size_t(row)].row != row || !same_row(forms[t.form[all[std::size_t(row)].statement]], f))) ++row;
+      all.push_back({row, k, f.offset});
+    }
+    std::sort(all.begin(), all.end(), [](const row_load& a, const row_load& b) {
+      return a.row != b.row ? a.row < b.row : a.offset != b.offset ? a.offset < b.offset : a.statement < b.statement;
+    });
+    for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
+      const form_facts& f = forms[t.form[all[first].statement]];
+      const extent fitting = tile_bytes / extent(size_of(f.type));
+      const extent width = is_indexed(f) || f.strides[lane] > fitting ? fitting : f.strides[lane];
+      const int begin = listed;
+      int runs = Statements;
+      for (end = first; end < all.size() && all[end].row == all[first].row && all[end].offset < all[first].offset + width; ++end) {
+        t.tile_members[listed++] = tile_member(all[end].statement, int(all[end].offset - all[first].offset));
+        if (all[end].statement < runs) runs = all[end].statement;
       }
-    if (listed - first_member == width) finish(first_member, runs);
-    else listed = first_member;
+      if (listed - begin > 1) finish(begin, runs);
+      else listed = begin;
+    }
   }
-}
+
+ private:
+  /// Whether a run-time index of the form varies with the lane.
+  constexpr bool is_indexed(const form_facts& f) const {
+    for (int i = 0; i < f.index_count; ++i)
+      if (t.from[f.index_registers[i]] == source::varying) return true;
+    return false;
+  }
+  static constexpr bool same_row(const form_facts& a, const form_facts& b) {
+    if (a.buffer != b.buffer || a.type != b.type || a.index_count != b.index_count) return false;
+    for (int d = 0; d < max_rank; ++d)
+      if (a.strides[d] != b.strides[d]) return false;
+    for (int i = 0; i < a.index_count; ++i)
+      if (a.index_registers[i] != b.index_registers[i] || a.index_strides[i] != b.index_strides[i]) return false;
+    return true;
+  }
+};
 
 /// Fills a table statement by statement.
 template <int Statements, int Forms, extent... Extents>
@@ -347,14 +393,14 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   action kind_of[Forms + 1] = {};
   source own_source[Forms + 1] = {};
   int operands_of[Forms + 1] = {}, type_of[Forms + 1] = {}, indices_of[Forms + 1] = {};
-  bool any_strided = false;
+  bool has_rows = false;
   for (int f = 0; f < Forms; ++f) {
     const form_facts x = forms[f];
     kind_of[f] = x.kind, operands_of[f] = x.operands, type_of[f] = x.type_place, indices_of[f] = x.index_count;
     const bool along_lane = x.kind == action::load ? lane >= 0 && (x.strides[lane] != 0 || (x.windowed >> lane & 1u) != 0) : x.kind == action::index && x.dimension == lane;
     own_source[f] = along_lane ? source::varying : x.kind == action::constant ? source::constant : source::fixed;
     if (x.kind == action::store && x.index_count > 0) shape.scatters = true;
-    if ((x.kind == action::store || x.kind == action::load) && lane >= 0 && x.strides[lane] > 1) any_strided = true;
+    if ((x.kind == action::store || x.kind == action::load) && lane >= 0 && (x.strides[lane] > 1 || x.index_count > 0)) has_rows = true;
   }
   int form_of[Statements + 1] = {};
   unsigned sources_of[Statements + 1] = {};
@@ -406,7 +452,11 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
         t.sources[at] = sources_of[k];
         t.registers[at++] = registers_of[k];
       }
-  if (any_strided) find_tiles(t, forms, kind_of, lane);
+  if (has_rows) {
+    tile_finder<Statements, Forms> tiles{t, forms, kind_of, lane};
+    tiles.stores();
+    tiles.loads();
+  }
   return t;
 }
 

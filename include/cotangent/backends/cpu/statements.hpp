@@ -347,38 +347,65 @@ template <unsigned long N> inline constexpr unsigned long number = N;
 /// Statements per function: compilers take more than linear time for long ones.
 inline constexpr int chunk = 8;
 
-/// Member K of the tile of a table that begins at Begin.
+/// Member K of the tile of a table that begins at Begin: its register, and its column.
 template <const auto& Table, int Begin, int K, class T, int Operand, class E> COTANGENT_HOST_INLINE auto& tile_register(E& e) {
-  constexpr int statement = Table.tile_members[Begin + K];
+  constexpr int statement = facts::member_statement(Table.tile_members[Begin + K]);
   return e.template at_place<T, source_of(Table.sources[statement], Operand)>(place_in(Table.registers[statement], Operand));
 }
+template <const auto& Table, int Begin, int K> inline constexpr int tile_column = facts::member_column(Table.tile_members[Begin + K]);
 
 /// Runs a tile, whose first member has this form.
 template <class Form> struct tile {
   static constexpr bool is_possible = false;
 };
-/// Rows of a few elements: loaded side by side and taken apart.
-template <class T, int B, class A> struct tile<load<T, B, A>> {
+/// Rows of a few elements that lie side by side are loaded so and taken apart; others are loaded row by row and transposed.
+template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> {
   static constexpr bool is_possible = true;
-  template <int Lanes, int Columns> static constexpr bool runs = Lanes >= Columns && Lanes * int(sizeof(T)) <= native_bytes;
+  template <class E, int> static constexpr bool runs = E::lanes * int(sizeof(T)) <= native_bytes && !E::template keeps<B>;
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
-    constexpr int columns = int(sizeof...(K));
-    const T* p = e.template address<const T, B>(A{});
-    if (E::partial && e.count < E::lanes) {
-      const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = pack<T, E::lanes>::load_strided(p + K, columns, e.count), 0)...};
-      (void)done;
-    } else {
-      const pack<T, E::lanes> rows[columns] = {pack<T, E::lanes>::load(p + K * E::lanes)...};
-      const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, K>(rows), 0)...};
-      (void)done;
+    constexpr int lanes = E::lanes, columns = tile_column<Table, Begin, int(sizeof...(K)) - 1> + 1;
+    constexpr bool side_by_side = !scattered<X...> && lane_stride<typename E::layout, A> == columns && columns <= facts::short_row && columns <= lanes;
+    const T* p = e.template address<const T, B>(A{}, X{}...);
+    if constexpr (side_by_side && columns > 1) {
+      if (!E::partial || e.count >= lanes) {
+        pack<T, lanes> rows[columns];
+        for (int k = 0; k < columns; ++k) rows[k] = pack<T, lanes>::load(p + k * lanes);
+        const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
+        (void)done;
+        return;
+      }
     }
+    extent offsets[lanes];
+    e.offsets(offsets, A{}, X{}...);
+    load_blocks<Table, Begin, 0, columns>(e, p, offsets, std::integer_sequence<int, K...>());
+  }
+
+ private:
+  /// Columns First to Columns - 1, a vector's lanes of them at a time.
+  template <const auto& Table, int Begin, int First, int Columns, class E, int... K>
+  static COTANGENT_HOST_INLINE void load_blocks(E& e, const T* p, const extent* offsets, std::integer_sequence<int, K...> members) {
+    constexpr int lanes = E::lanes, block = Columns - First < lanes ? Columns - First : lanes;
+    constexpr int fewest = lanes * int(sizeof(T)) < 16 ? lanes : 16 / int(sizeof(T));  // of a vector as the machine has them
+    constexpr int width = block > fewest ? int(std::bit_ceil(unsigned(block))) : fewest;
+    pack<T, lanes> columns[width];
+    load_columns<block>(columns, [&](int i) { return p + First + offsets[i]; }, E::partial ? e.count : lanes);
+    const int done[] = {0, take<Table, Begin, K, First>(e, columns)...};
+    (void)done;
+    if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns>(e, p, offsets, members);
+  }
+  /// Member K's column, if it is one of these.
+  template <const auto& Table, int Begin, int K, int First, class E, int Width>
+  static COTANGENT_HOST_INLINE int take(E& e, const pack<T, E::lanes> (&columns)[Width]) {
+    constexpr int column = tile_column<Table, Begin, K> - First;
+    if constexpr (column >= 0 && column < Width) tile_register<Table, Begin, K, T, 0>(e) = columns[column];
+    return 0;
   }
 };
 /// Stores lane by lane of transposed registers, or of rows of a few elements put side by side.
 template <class T, int B, class A> struct tile<store<T, B, A>> {
   static constexpr bool is_possible = true;
   template <class E> static constexpr extent stride = lane_stride<typename E::layout, A>;
-  template <int Lanes, int Columns> static constexpr bool runs = Lanes * int(sizeof(T)) <= native_bytes && (2 * Columns >= Lanes || Columns <= facts::short_row);
+  template <class E, int Columns> static constexpr bool runs = E::lanes * int(sizeof(T)) <= native_bytes && (2 * Columns >= E::lanes || Columns <= facts::short_row);
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
     constexpr int lanes = E::lanes, columns = int(sizeof...(K)), blocks = (columns + lanes - 1) / lanes;
     T* p = e.template address<T, B>(A{});
@@ -411,14 +438,14 @@ template <class Forms, const auto& Table, unsigned Sources, unsigned long Regist
   template <class E> static COTANGENT_HOST_INLINE void run(E& e, unsigned long) {
     if constexpr ((Sources & facts::runs_tile) != 0) {
       constexpr int begin = place_in(Registers, 2), columns = place_in(Registers, 3);
-      tile<typename numbered_at<Forms, Table.form[Table.tile_members[begin]]>::type>::template run<Table, begin>(e, std::make_integer_sequence<int, columns>());
+      tile<typename numbered_at<Forms, Table.form[facts::member_statement(Table.tile_members[begin])]>::type>::template run<Table, begin>(e, std::make_integer_sequence<int, columns>());
     }
   }
 };
 /// Whether a statement is run with its tile.
 template <class Form, unsigned long Registers, class E> constexpr bool runs_with_tile() {
   if constexpr (E::lanes > 1 && tile<Form>::is_possible) {
-    if constexpr (place_in(Registers, 3) > 0) return tile<Form>::template runs<E::lanes, place_in(Registers, 3)>;
+    if constexpr (place_in(Registers, 3) > 0) return tile<Form>::template runs<E, place_in(Registers, 3)>;
   }
   return false;
 }

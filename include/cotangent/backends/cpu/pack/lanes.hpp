@@ -77,10 +77,10 @@ template <class From, class T, int N> COTANGENT_HOST_INLINE pack<T, N> shuffle(p
   return r;
 }
 
-/// Lane j of r[i] becomes lane i of r[j]: blocks of 1, 2, 4, ... lanes change places. Of packs in one register.
-template <int H = 1, class T, int N> COTANGENT_HOST_INLINE void transpose(pack<T, N> (&r)[N]) {
-  if constexpr (H < N) {
-    for (int i = 0; i < N; ++i) {
+/// Of every W lanes, lane j of r[i] becomes lane i of r[j]: blocks of 1, 2, 4, ... lanes change places. Of packs in one register.
+template <int H = 1, class T, int N, int W> COTANGENT_HOST_INLINE void transpose(pack<T, N> (&r)[W]) {
+  if constexpr (H < W) {
+    for (int i = 0; i < W; ++i) {
       if (i & H) continue;
       const pack<T, N> a = r[i], b = r[i + H];
       r[i] = shuffle<exchanged_blocks<N, H, false>>(a, b);
@@ -88,6 +88,20 @@ template <int H = 1, class T, int N> COTANGENT_HOST_INLINE void transpose(pack<T
     }
     transpose<2 * H>(r);
   }
+}
+
+/// Rows first, first + W, ... in N lanes: of each the first M of W elements, and of the rows from `count` on zeros.
+template <int N, int M, int W, class F> COTANGENT_HOST_INLINE auto rows_beside(const F& row, int first, int count) {
+  if constexpr (N == W) {
+    using part = pack<std::remove_cvref_t<decltype(*row(0))>, W>;
+    return first >= count ? part(0) : M < W ? part::load(row(first), M) : part::load(row(first));
+  } else return join(rows_beside<N / 2, M, W>(row, first, count), rows_beside<N / 2, M, W>(row, first + N / 2, count));
+}
+/// Element j of the row that begins at row(i) becomes lane i of column j, for the first `count` lanes, zero beyond. Nothing
+/// past the M elements of a row is touched.
+template <int M, class T, int N, int W, class F> COTANGENT_HOST_INLINE void load_columns(pack<T, N> (&columns)[W], const F& row, int count) {
+  for (int j = 0; j < W; ++j) columns[j] = rows_beside<N, M, W>(row, j, count);
+  transpose(columns);
 }
 
 /// N rows of M elements that lie side by side, as M columns, and back. M is 2, 3 or 4.
