@@ -53,6 +53,10 @@ constexpr auto moved_and_slope = [](auto t, auto weights, auto bones, auto corne
   return ct::jvp([=](auto s) { return moved(s, weights, bones, corners, parts); }, std::tuple(t), std::tuple(t));
 };
 
+/// Products of the two rows, [8, 12] of a table [8, rows, 12], that each instance's indices choose.
+constexpr auto product_of_rows = [](auto pair) { return ct::matmul(ct::transpose(pair(ct::full_extent, ct::index<0>)), ct::tanh(pair(ct::full_extent, ct::index<1>))); };
+constexpr auto products_of_rows = [](auto table, auto index) { return ct::vmap(product_of_rows, ct::in_axes<1>)(ct::take<1>(table, index)); };
+
 template <class T> constexpr double tolerance = std::is_same_v<T, float> ? 3e-5 : 1e-12;
 
 /// Rows of what a call with many instances returned, against calls of one.
@@ -150,6 +154,29 @@ TEST_CASE("two kinds of instances: vertices, and points between some of them") {
       error = std::max({error, std::abs(sum - double(value(i, e / 4, e % 4))), std::abs(sum - double(tangent(i, e / 4, e % 4)))});
     }
   CHECK(error <= 1e-5);
+}
+
+TEST_CASE("rows along a middle axis of a table, by two indices each") {
+  constexpr ct::extent n = 3001, rows = 40;
+  const auto table = random_array<ct::array<double, 8, rows, 12>>(1);
+  ct::array<std::int64_t, n, 2> index;
+  for (ct::extent i = 0; i < n; ++i) index(i, 0) = i * 37 % rows - (i % 3 == 0 ? rows : 0), index(i, 1) = i * 11 % rows;
+  index(7, 1) = rows, index(8, 0) = -rows - 1;  // outside: NaN
+  const auto f = ct::jit(products_of_rows);
+  CHECK(f.kernels(table, index).find("lane_rows") != std::string::npos);
+  const auto result = f(table, index);
+  double error = 0;
+  bool filled = true;
+  for (ct::extent i = 0; i < n; ++i)
+    for (int p = 0; p < 12; ++p)
+      for (int q = 0; q < 12; ++q) {
+        double sum = 0;
+        for (int k = 0; k < 8; ++k) sum += table(k, (index(i, 0) + 2 * rows) % rows, p) * std::tanh(table(k, index(i, 1) % rows, q));
+        if (i == 7 || i == 8) filled = filled && std::isnan(result(i, p, q));
+        else error = std::max(error, std::abs(result(i, p, q) - sum));
+      }
+  CHECK(error <= tolerance<double>);
+  CHECK(filled);
 }
 
 TEST_CASE("packets give the same bits for every number of threads, and inside of loops") {

@@ -634,15 +634,20 @@ constexpr bool may_split_loops(const graph& g) {
   return false;
 }
 
-/// The graph that `Make` returns as a per-instance program, or with its loops over elements.
+/// The graph that `Make` returns as a per-instance program, empty if it is none; or with its loops over elements.
 template <class Make> struct make_per_instance {
   constexpr graph operator()() const {
     const graph g = Make{}();
-    return per_instance_program(g, instances_of(g)).run();
+    const element_limits limits = instances_of(g);
+    if (limits.few == 0) return {};
+    per_instance_program elements(g, limits);
+    graph r = elements.run();
+    if (!elements.fits()) r = {};
+    return r;
   }
 };
 template <class Make> inline constexpr auto per_instance_graph = freeze<make_per_instance<Make>{}>();
-template <class Make> inline constexpr bool is_per_instance_graph = instances_of(Make{}()).few > 0;
+template <class Make> inline constexpr bool is_per_instance_graph = std::remove_cvref_t<decltype(per_instance_graph<Make>)>::sizes.outputs > 0;
 template <class Make> struct make_split {
   constexpr graph operator()() const {
     const graph g = Make{}();

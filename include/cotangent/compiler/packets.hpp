@@ -24,6 +24,26 @@ struct packets_p : several_results {
   static constexpr void fail(const call& c) { c.b->fail(message{} << "packets: made by the compiler, not transformed"); }
 };
 
+/// Rows of a table (all that lies behind an axis in front), as operand 1 says, whose last axis is that of a packet's lanes: of
+/// shape [indices..., row..., lanes]. Whole rows are read, and their elements put into lanes in registers. As packets_p, it is
+/// made when all transforms are done.
+struct lane_rows_p {
+  static constexpr std::string_view name = "lane_rows";
+  static constexpr role kind = role::opaque;
+  static constexpr void infer(call& c) {
+    const shape &table = c[0].dims(), &index = c[1].dims();
+    c.type = c[0].type(), c.dims = erase(index, index.rank - 1);
+    for (int i = 1; i < table.rank; ++i) c.dims.push_back(table[i]);
+    c.dims.push_back(index[index.rank - 1]);
+  }
+  static constexpr value jvp(const call& c, const value*) { return fail(c); }
+  static constexpr value vjp(const call& c, int, value) { return fail(c); }
+  static constexpr value batch(const call& c, const bool*, extent) { return fail(c); }
+
+ private:
+  static constexpr value fail(const call& c) { return c.b->fail(message{} << "lane_rows: made by the compiler, not transformed"), value(); }
+};
+
 /// The one axis of this extent, or -1.
 constexpr int only_axis(const shape& dims, extent e) {
   int axis = -1;
@@ -118,6 +138,40 @@ class packet_program {
     call c;
     c.attributes = g_.attributes.items + g_[n].attributes, c.attribute_count = g_[n].attribute_count;
     return gather_p::addresses(c);
+  }
+
+  /// A gather of long rows of a table along one axis of it.
+  struct row_gather {
+    int table_axis = -1;  // -1: it is none
+    int index = -1;       // the node that says which row
+    shape index_axes;     // the axes of the result that are those of `index`
+    shape row_axes;       // those of the rows, in the table's order
+  };
+  constexpr row_gather rows_gathered(int n) const {
+    constexpr extent long_row = 8;
+    const node& x = g_[n];
+    row_gather r;
+    if (x.op->kind != role::gather || x.operand_count != 2 || is_aligned(n, 0)) return r;
+    const shape& table = g_[g_.operand(n, 0)].dims;
+    const addressing all = addresses(n);
+    int along = -1;
+    extent elements = 1;
+    for (int i = 0; i < all.rank; ++i) {
+      const auto [dimension, index] = all.axes[i];
+      const bool chosen = dimension < 0 && index == 0, whole = dimension >= 0 && index < 0 && table[i] == x.dims[dimension] && !r.row_axes.contains(dimension);
+      if (!whole && !(chosen && along < 0)) return r;
+      if (chosen) along = i;
+      else r.row_axes.push_back(dimension), elements *= table[i];
+    }
+    r.index = g_.operand(n, 1);
+    if (along < 0 || is_symbol(elements) || elements < long_row || g_[r.index].op_id != primitive_of<broadcast_in_dim_p>.id) return r;
+    for (int k = x.dims.rank; k < g_[r.index].attribute_count; ++k) r.index_axes.push_back(g_.attribute(r.index, k));
+    r.index = g_.operand(r.index, 0);
+    bool fits = is_of_instances(r.index) && r.index_axes.rank + r.row_axes.rank == x.dims.rank;
+    for (int i = 0; i < r.index_axes.rank; ++i)
+      fits = fits && !r.row_axes.contains(r.index_axes[i]) && g_[r.index].dims[i] == x.dims[int(r.index_axes[i])];
+    if (fits && r.index_axes[axis_of(r.index)] == axis_of(n)) r.table_axis = along;
+    return r;
   }
 
   /// Whether node n works instance by instance.
@@ -301,10 +355,41 @@ class packet_program {
       form.own.push_back(axis);
       return v = body.input(g_[o].type, dims);
     };
+    /// The rows of lanes that gather n reads, from the table with its rows' axis in front.
+    const auto rows_of_lanes = [&](int n, const row_gather& x) {
+      const value whole = r.map[std::size_t(g_.operand(n, 0))], index = operand(x.index, true);
+      shape table_axes{x.table_axis}, index_order, order;
+      for (int i = 0; i < whole.rank(); ++i)
+        if (i != x.table_axis) table_axes.push_back(i);
+      const int lane = axis_of(x.index);
+      for (int i = 0; i < index.rank(); ++i)
+        if (i != lane) index_order.push_back(i);
+      index_order.push_back(lane);
+      operands.push_back(transpose(whole, table_axes));
+      form.own.push_back(-1);
+      shape dims = operands.back().dims();
+      for (int i = 0; i < dims.rank; ++i)
+        if (is_symbol(dims[i])) dims[i] = body.input_extent(i);
+      const value rows = emit<lane_rows_p>({body.input(whole.type(), dims), transpose(index, index_order)});
+      for (int i = 0; i < rows.rank(); ++i) {  // axis i of the gather's result is axis order[i] of `rows`
+        int at = rows.rank() - 1;
+        for (int k = 0, behind = 0; k < x.index_axes.rank; ++k)
+          if (k != lane) at = x.index_axes[k] == i ? behind : at, ++behind;
+        for (int k = 0; k < x.row_axes.rank; ++k)
+          if (x.row_axes[k] == i) at = x.index_axes.rank - 1 + k;
+        order.push_back(at);
+      }
+      return transpose(rows, order);
+    };
     sequence<value> mapped;
     sequence<extent> attributes;
     for (int n = 0; n < g_.size(); ++n) {
       if (!is_in(n, stage)) continue;
+      if (leaves[std::size_t(n)]) results.push_back(n);
+      if (const row_gather rows = rows_gathered(n); rows.table_axis >= 0) {
+        own[std::size_t(n)] = rows_of_lanes(n, rows);
+        continue;
+      }
       mapped.clear(), attributes.clear();
       for (int k = 0; k < g_[n].operand_count; ++k) mapped.push_back(operand(g_.operand(n, k), is_aligned(n, k)));
       sequence<value> unmapped;
@@ -313,7 +398,6 @@ class packet_program {
       for (int i = 0; i < c.dims.rank; ++i) c.dims[i] = of_packet(c.dims[i]);
       c.b = &body, c.result = {}, c.operands = mapped.data(), c.attributes = attributes.data();
       own[std::size_t(n)] = body.emit_inferred(c);
-      if (leaves[std::size_t(n)]) results.push_back(n);
     }
     for (int n : results) {
       form.results.push_back({g_[n].type, g_[n].dims});

@@ -218,14 +218,17 @@ template <class Executable> struct steps {
   }
 };
 
-/// The steps of a packet's body: kernels, in the thread that has the packet.
+/// The steps of a packet's body: kernels and gathers of rows, in the thread that has the packet.
 template <class Executable> struct packet_steps {
   template <int Step> static COTANGENT_HOST_INLINE void run(const typename Executable::state& s) {
     constexpr cotangent::step x = Executable::plan.steps[Step];
-    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1];
-    Executable::template local_arguments<Step>(s, buffers, extents);
-    packet_kernel<typename Executable::lowered::template kernel_of<Step>>::run(buffers, extents);
+    if constexpr (x.node >= 0) steps<Executable>::template run_opaque<Step>(s);
+    else {
+      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+      extent extents[x.slot_count > 0 ? x.slot_count : 1];
+      Executable::template local_arguments<Step>(s, buffers, extents);
+      packet_kernel<typename Executable::lowered::template kernel_of<Step>>::run(buffers, extents);
+    }
   }
 };
 template <extent Lanes> struct packet_backend;

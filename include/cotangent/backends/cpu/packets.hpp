@@ -2,39 +2,48 @@
 /// Packets (compiler/packets.hpp) on the CPU: how instances come into their lanes and back, and how kernels run on them.
 
 #include <cotangent/backends/cpu/loops.hpp>
+#include <cotangent/backends/cpu/opaque.hpp>
 #include <cotangent/compiler/executable.hpp>
 
 namespace cotangent::host {
 inline namespace COTANGENT_ISA {
+
+/// Rows of elements into lanes: element j of the row at row(i) becomes element i of line j, of `lanes` elements, whole vectors.
+template <class T, class Row> COTANGENT_HOST_INLINE void rows_into_lanes(const Row& row, extent elements, extent lanes, T* to, extent first = 0) {
+  constexpr int N = native_bytes / int(sizeof(T));
+  if constexpr (N < 2 || sizeof(T) < 4) {
+    for (extent j = 0; j < elements; ++j)
+      for (extent i = first; i < lanes; ++i) to[j * lanes + i] = row(i)[j];
+  } else {
+    for (extent lane = first; lane < lanes; lane += N)
+      for (extent j = 0; j < elements; j += N) {
+        const int columns = int(smaller(elements - j, N));
+        pack<T, N> rows[N];
+        for (int i = 0; i < N; ++i) {
+          const T* from = row(lane + i) + j;
+          rows[i] = columns == N ? pack<T, N>::load(from) : pack<T, N>::load(from, columns);
+        }
+        transpose(rows);
+        for (int i = 0; i < columns; ++i) rows[i].store(to + (j + i) * lanes + lane);
+      }
+  }
+}
 
 /// Instances in rows of `elements`, and in lanes: one row per element, of Lanes instances each.
 template <int Lanes, class T> class instance_block {
  public:
   /// From `count` rows. Behind the last instance it is repeated.
   static void rows_to_lanes(const T* from, extent elements, extent count, T* to) {
-    if constexpr (by_elements) {
-      for (extent j = 0; j < elements; ++j)
-        for (extent i = 0; i < Lanes; ++i) to[j * Lanes + i] = from[(i < count ? i : count - 1) * elements + j];
-    } else {
-      extent lane = 0;
+    extent lane = 0;
+    if constexpr (!by_elements) {
       if (elements >= 2 && elements <= 4)
         for (; lane + N <= count; lane += N) {
           if (elements == 2) split<2>(from + lane * 2, to + lane);
           else if (elements == 3) split<3>(from + lane * 3, to + lane);
           else split<4>(from + lane * 4, to + lane);
         }
-      for (; lane < Lanes; lane += N)
-        for (extent j = 0; j < elements; j += N) {
-          const int columns = int(smaller(elements - j, N));
-          registers rows[N];
-          for (int i = 0; i < N; ++i) {
-            const T* row = from + smaller(lane + i, count - 1) * elements + j;
-            rows[i] = columns == N ? registers::load(row) : registers::load(row, columns);
-          }
-          transpose(rows);
-          for (int i = 0; i < columns; ++i) rows[i].store(to + (j + i) * Lanes + lane);
-        }
     }
+    rows_into_lanes([=](extent i) { return from + smaller(i, count - 1) * elements; }, elements, Lanes, to, lane);
   }
   /// To `count` rows.
   static void lanes_to_rows(const T* from, extent elements, extent count, T* to) {
@@ -237,4 +246,22 @@ template <class Kernel> class packet_kernel {
 };
 
 }  // namespace COTANGENT_ISA
+
+template <> struct opaque<lane_rows_p> {
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+    if (operands[1].type == dtype::int64) read<T, std::int64_t>(operands, result);
+    else read<T, std::int32_t>(operands, result);
+  }
+
+ private:
+  template <class T, class Index> static void read(const array_ref* operands, const array_ref& result) {
+    const T* table = static_cast<const T*>(operands[0].data);
+    const Index* index = static_cast<const Index*>(operands[1].data);
+    const extent lanes = result.dims[result.dims.rank - 1], rows = operands[1].dims.size(), elements = axis_lines(operands[0].dims, 0).behind;
+    T* to = static_cast<T*>(result.data);
+    for (extent i = 0; i < rows; i += lanes, to += elements * lanes)
+      rows_into_lanes([=](extent lane) { return table + index[i + lane] * elements; }, elements, lanes, to);
+  }
+};
+
 }  // namespace cotangent::host
