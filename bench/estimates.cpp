@@ -18,7 +18,7 @@ template <class F, class... V> struct make_arrays {
   constexpr ct::graph operator()() const { return ct::canonicalize(ct::thaw(ct::simplified_function<F, V...>)); }
 };
 template <class F, class... A> struct both {
-  using arrays = ct::executable<make_arrays<F, ct::traced_tree<A>...>, ct::donated_leaves<0, int(sizeof...(A))>>;
+  using arrays = ct::executable<make_arrays<F, ct::traced_tree<A>...>, ct::donated_leaves<0, int(sizeof...(A))>, ct::host::backend>;
   using result = decltype(ct::jit(F{})(std::declval<const A&>()...));
   std::tuple<A...> x;
   result elements, other;

@@ -60,7 +60,7 @@ class estimator {
     } else {
       const double elements = n.operand_count > 1 && is_scatter(n.op_id) ? count(g_[g_.operand(x.node, 1)].dims) : points;
       e.flops = elements * n.op->flops;
-      e.arithmetic = elements * m_.element;
+      e.arithmetic = elements * (n.op_id == primitive_of<lane_rows_p>.id ? m_.lane / 4 : m_.element);
     }
     return e;
   }
@@ -101,12 +101,28 @@ class estimator {
     for (int k = 0; k < x.buffer_count; ++k) {
       const int b = s_.step_buffers[std::size_t(x.buffers + k)];
       const buffer& at = s_.buffers[std::size_t(b)];
-      const double bytes = count(at.dims) * size_of(at.type);
+      const double bytes = least(count(at.dims), elements_read(x, k)) * size_of(at.type);
       bool near = at.where == buffer::block;
       for (int j = first; j < i && !near; ++j) near = touches(s_, j, b);
       e.memory += bytes / (bytes <= double(m_.nearest_bytes) ? m_.nearest : near || bytes <= double(m_.near_bytes) ? m_.near : writes(x, k) ? m_.far / 2 : m_.far);
       e.bytes += bytes;
     }
+  }
+
+  static constexpr double least(double a, double b) { return a < b ? a : b; }
+  /// The most elements that a step reads of its buffer number k, if it reads it at computed places only; else all there can be.
+  constexpr double elements_read(const step& x, int k) const {
+    constexpr double all = 1e300;
+    if (x.node >= 0) return k == 0 && g_[x.node].op_id == primitive_of<lane_rows_p>.id ? count(g_[x.node].dims) : all;
+    double elements = 0, points = 1;
+    for (extent d : x.space) points *= double(named(x, d));
+    for (int i = 0; i < x.statement_count; ++i) {
+      const statement& t = s_.statements[std::size_t(x.statements + i)];
+      if (t.buffer != k) continue;
+      if (t.what != statement::load || t.indexed_strides.rank == 0) return all;
+      elements += points;
+    }
+    return elements > 0 ? elements : all;
   }
 
   /// Whether a step writes its buffer number k: memory far away is read first.
@@ -143,6 +159,9 @@ class estimator {
     double points = 1, lanes = double(m_.vector_bytes / 4);
     for (extent d : x.space) points *= double(named(x, d));
     double vector = 0, by_lane = 0;  // cycles per vector, and per element
+    sequence<int> loads(std::size_t(x.buffer_count), 0);  // of a buffer: more than one may be of a row
+    for (int k = 0; k < x.statement_count; ++k)
+      if (const statement& t = s_.statements[std::size_t(x.statements + k)]; t.what == statement::load) ++loads[std::size_t(t.buffer)];
     for (int k = 0; k < x.statement_count; ++k) {
       const statement& t = s_.statements[std::size_t(x.statements + k)];
       if (size_of(t.type) == 8) lanes = double(m_.vector_bytes / 8);
@@ -151,8 +170,9 @@ class estimator {
       if (t.what == statement::apply || t.what == statement::reduce) vector += flops > 2 ? flops * m_.long_operation : m_.operation;
       if (t.what != statement::load && t.what != statement::store) continue;
       const extent stride = x.space.rank > 0 ? named(x, t.where.strides[x.space.rank - 1]) : 0;
-      if (t.indexed_strides.rank > 0) by_lane += m_.gathered_lane;
-      else if (stride != 0 && stride != 1) by_lane += stride <= kernels::facts::short_row ? m_.lane / 4 : m_.lane;
+      const bool of_row = t.what == statement::load ? loads[std::size_t(t.buffer)] > 1 : stride <= kernels::facts::short_row;
+      if (t.indexed_strides.rank > 0) by_lane += of_row ? m_.gathered_lane / 4 : m_.gathered_lane;
+      else if (stride != 0 && stride != 1) by_lane += of_row ? m_.lane / 4 : m_.lane;
       else if (stride == 1) vector += m_.access;
     }
     const double row = row_of(x), vectors = row > 0 ? double(extent((row + lanes - 1) / lanes)) : 0;
