@@ -359,25 +359,22 @@ def arm():
     lengths, offsets, tool = (0, 0, 0, 0.0825, -0.0825, 0, 0.088), (0.333, 0, 0.316, 0, 0.384, 0, 0), 0.107
     twists = (0, -1, 1, 1, -1, 1, 1)
 
-    def rotation(k, angle):
-        s = twists[k]
-        c, cosine, sine = 1 - s * s, jnp.cos(angle), jnp.sin(angle)
-        return jnp.array([[cosine, -sine, 0], [sine * c, cosine * c, -s], [sine * s, cosine * s, c]])
+    def carried(k, angle, point):
+        cosine, sine, s = jnp.cos(angle), jnp.sin(angle), twists[k]
+        x, y, z = cosine * point[0] - sine * point[1], sine * point[0] + cosine * point[1], point[2] + offsets[k]
+        return jnp.stack((x + lengths[k], y, z) if s == 0 else (x + lengths[k], -s * z, s * y))
 
-    def position(q):
-        point = jnp.array([0, 0, tool], jnp.float32)
+    def position(q, point):
         for k in reversed(range(7)):
-            s = twists[k]
-            point = rotation(k, q[k]) @ point + jnp.array([lengths[k], -s * offsets[k], (1 - s * s) * offsets[k]], jnp.float32)
+            point = carried(k, q[k], point)
         return point
 
-    def frame(q):
-        turned = rotation(0, q[0])
-        for k in range(1, 7):
-            turned = turned @ rotation(k, q[k])
-        return jnp.concatenate((turned, position(q)[:, None]), axis=1)
+    def both(q):
+        point = jnp.array([0, 0, tool], jnp.float32)
+        by_angles, turned = jax.jacrev(position, argnums=(0, 1))(q, point)
+        return jnp.concatenate((turned, position(q, point)[:, None]), axis=1), by_angles
 
-    kinematics = jax.vmap(lambda q: (frame(q), jax.jacfwd(position)(q)))
+    kinematics = jax.vmap(both)
     simulated("arm of 7 joints: frame and Jacobian, 1 M configurations", kinematics, uniform(-2, 2, 1000000, 7))
 
 

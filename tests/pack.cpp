@@ -214,17 +214,15 @@ TEMPLATE_TEST_CASE("a square of packs transposed", "", float, double, std::int32
     for (int j = 0; j < N; ++j) CHECK(rows[i][j] == TestType(100 * j + i));
 }
 
-/// Rows of M elements that end where the memory does, in any order.
+/// Rows of M elements, the last of which ends where the memory does, in another order.
 template <class T, int M, int W> void check_loaded_columns() {
   constexpr int N = native_lanes<T>;
-  for (int count : {0, 1, N / 2, N - 1, N}) {
-    std::vector<T> memory(std::size_t(count * M));
-    for (int e = 0; e < count * M; ++e) memory[std::size_t(e)] = T(1 + e);
-    pack<T, N> columns[W];
-    load_columns<M>(columns, [&](int i) { return memory.data() + (count - 1 - i) * M; }, count);
-    for (int i = 0; i < N; ++i)
-      for (int j = 0; j < M; ++j) CHECK(columns[j][i] == (i < count ? T(1 + (count - 1 - i) * M + j) : T(0)));
-  }
+  std::vector<T> memory(std::size_t(N * M));
+  for (int e = 0; e < N * M; ++e) memory[std::size_t(e)] = T(1 + e);
+  pack<T, N> columns[W];
+  load_columns<M>(columns, [&](int i) { return memory.data() + (N - 1 - i) * M; });
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < M; ++j) CHECK(columns[j][i] == T(1 + (N - 1 - i) * M + j));
 }
 TEMPLATE_TEST_CASE("rows from anywhere as columns", "", float, double, std::int32_t, std::int64_t) {
   constexpr int N = native_lanes<TestType>;

@@ -11,32 +11,27 @@ constexpr int joints = 7;
 constexpr float lengths[joints] = {0, 0, 0, 0.0825f, -0.0825f, 0, 0.088f}, offsets[joints] = {0.333f, 0, 0.316f, 0, 0.384f, 0, 0}, tool = 0.107f;
 constexpr int twists[joints] = {0, -1, 1, 1, -1, 1, 1};
 
-/// A link's rotation [3, 3].
-template <int K> constexpr auto rotation = [](auto angle) {
-  const float s = float(twists[K]), c = 1 - s * s;
-  const auto cosine = ct::cos(angle), sine = ct::sin(angle);
-  return ct::reshape<3, 3>(ct::stack<0>(cosine, -sine, 0, sine * c, cosine * c, -s, sine * s, cosine * s, c));
-};
-/// A point in the frame of link K, in the one before it.
+/// A point in the frame of link K, in the one before it: turned about the joint's axis z, then by the twist about x.
 template <int K> constexpr auto carried = [](auto angle, auto point) {
-  const float s = float(twists[K]);
-  return ct::matmul(rotation<K>(angle), point) + ct::array<float, 3>{lengths[K], -s * offsets[K], (1 - s * s) * offsets[K]};
+  constexpr float s = float(twists[K]);
+  const auto cosine = ct::cos(angle), sine = ct::sin(angle), u = point(ct::index<0>), v = point(ct::index<1>), z = point(ct::index<2>);
+  const auto x = cosine * u - sine * v, y = sine * u + cosine * v;
+  if constexpr (s == 0) return ct::stack<0>(x + lengths[K], y, z + offsets[K]);
+  else return ct::stack<0>(x + lengths[K], -s * (z + offsets[K]), s * y);
 };
-template <class Q, int... K> constexpr auto tool_position(Q q, std::integer_sequence<int, K...>) {
-  auto point = carried<joints - 1>(q(ct::index<joints - 1>), ct::array<float, 3>{0, 0, tool});
-  ((point = carried<joints - 2 - K>(q(ct::index<joints - 2 - K>), point)), ...);
-  return point;
+template <int K, class Q, class P> constexpr auto carried_to_base(Q q, P point) {
+  const auto before = carried<K>(q(ct::index<K>), point);
+  if constexpr (K == 0) return before;
+  else return carried_to_base<K - 1>(q, before);
 }
-template <class Q, int... K> constexpr auto tool_rotation(Q q, std::integer_sequence<int, K...>) {
-  auto turned = rotation<0>(q(ct::index<0>));
-  ((turned = ct::matmul(turned, rotation<K + 1>(q(ct::index<K + 1>)))), ...);
-  return turned;
-}
-constexpr auto position = [](auto q) { return tool_position(q, std::make_integer_sequence<int, joints - 1>()); };
-constexpr auto frame = [](auto q) {
-  return ct::concatenate<1>(tool_rotation(q, std::make_integer_sequence<int, joints - 1>()), ct::expand_dims<1>(position(q)));
-};
-constexpr auto kinematics = ct::vmap([](auto q) { return std::tuple(frame(q), ct::jacfwd(position)(q)); });
+constexpr auto position = [](auto q, auto point) { return carried_to_base<joints - 1>(q, point); };
+/// Where the tool is and how it is turned [3, 4], and the Jacobian [3, joints]. How it is turned is what its position changes by
+/// when it moves in its own frame.
+constexpr auto kinematics = ct::vmap([](auto q) {
+  const auto at = ct::zeros_like(ct::slice<ct::range<0, 3>>(q)) + ct::array<float, 3>{0, 0, tool};
+  const auto [by_angles, turned] = ct::jacrev(position, ct::wrt<0, 1>)(q, at);
+  return std::tuple(ct::concatenate<1>(turned, ct::expand_dims<1>(position(q, at))), by_angles);
+});
 
 struct arm {
   static constexpr ct::extent n = 1000000;

@@ -158,13 +158,14 @@ class packet_program {
     extent elements = 1;
     for (int i = 0; i < all.rank; ++i) {
       const auto [dimension, index] = all.axes[i];
-      const bool chosen = dimension < 0 && index == 0, whole = dimension >= 0 && index < 0 && table[i] == x.dims[dimension] && !r.row_axes.contains(dimension);
-      if (!whole && !(chosen && along < 0)) return r;
+      const bool chosen = dimension < 0 && index == 0 && along < 0;
+      if (!chosen && (dimension < 0 || index >= 0 || r.row_axes.contains(dimension) || is_symbol(table[i]) || table[i] != x.dims[dimension])) return r;
       if (chosen) along = i;
       else r.row_axes.push_back(dimension), elements *= table[i];
     }
     r.index = g_.operand(n, 1);
-    if (along < 0 || is_symbol(elements) || elements < long_row || g_[r.index].op_id != primitive_of<broadcast_in_dim_p>.id) return r;
+    if (along < 0 || elements < long_row || g_[r.index].op_id != primitive_of<broadcast_in_dim_p>.id) return r;
+    if (along > 0 && (is_symbol(table[along]) || table.size() > count() * elements_of(n))) return r;  // more to transpose than to read
     for (int k = x.dims.rank; k < g_[r.index].attribute_count; ++k) r.index_axes.push_back(g_.attribute(r.index, k));
     r.index = g_.operand(r.index, 0);
     bool fits = is_of_instances(r.index) && r.index_axes.rank + r.row_axes.rank == x.dims.rank;
@@ -358,7 +359,7 @@ class packet_program {
     /// The rows of lanes that gather n reads, from the table with its rows' axis in front.
     const auto rows_of_lanes = [&](int n, const row_gather& x) {
       const value whole = r.map[std::size_t(g_.operand(n, 0))], index = operand(x.index, true);
-      shape table_axes{x.table_axis}, index_order, order;
+      shape table_axes{x.table_axis}, index_order;
       for (int i = 0; i < whole.rank(); ++i)
         if (i != x.table_axis) table_axes.push_back(i);
       const int lane = axis_of(x.index);
@@ -371,14 +372,10 @@ class packet_program {
       for (int i = 0; i < dims.rank; ++i)
         if (is_symbol(dims[i])) dims[i] = body.input_extent(i);
       const value rows = emit<lane_rows_p>({body.input(whole.type(), dims), transpose(index, index_order)});
-      for (int i = 0; i < rows.rank(); ++i) {  // axis i of the gather's result is axis order[i] of `rows`
-        int at = rows.rank() - 1;
-        for (int k = 0, behind = 0; k < x.index_axes.rank; ++k)
-          if (k != lane) at = x.index_axes[k] == i ? behind : at, ++behind;
-        for (int k = 0; k < x.row_axes.rank; ++k)
-          if (x.row_axes[k] == i) at = x.index_axes.rank - 1 + k;
-        order.push_back(at);
-      }
+      shape laid = erase(x.index_axes, lane), order = filled(rows.rank(), 0);  // the result's axes as those of `rows` lie
+      for (extent axis : x.row_axes) laid.push_back(axis);
+      laid.push_back(x.index_axes[lane]);
+      for (int i = 0; i < laid.rank; ++i) order[int(laid[i])] = i;
       return transpose(rows, order);
     };
     sequence<value> mapped;

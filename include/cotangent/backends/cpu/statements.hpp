@@ -388,7 +388,7 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     constexpr int fewest = lanes * int(sizeof(T)) < 16 ? lanes : 16 / int(sizeof(T));  // of a vector as the machine has them
     constexpr int width = block > fewest ? int(std::bit_ceil(unsigned(block))) : fewest;
     pack<T, lanes> columns[width];
-    load_columns<block>(columns, [&](int i) { return p + First + offsets[i]; }, E::partial ? e.count : lanes);
+    load_columns<block>(columns, [&](int i) { return p + First + offsets[E::partial && i >= e.count ? 0 : i]; });
     const int done[] = {0, take<Table, Begin, K, First>(e, columns)...};
     (void)done;
     if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns>(e, p, offsets, members);

@@ -90,17 +90,17 @@ template <int H = 1, class T, int N, int W> COTANGENT_HOST_INLINE void transpose
   }
 }
 
-/// Rows first, first + W, ... in N lanes: of each the first M of W elements, and of the rows from `count` on zeros.
-template <int N, int M, int W, class F> COTANGENT_HOST_INLINE auto rows_beside(const F& row, int first, int count) {
-  if constexpr (N == W) {
+/// Rows first, first + W, ... in N lanes: of each the first M of W elements.
+template <int N, int M, int W, class F> COTANGENT_HOST_INLINE auto rows_beside(const F& row, int first) {
+  if constexpr (N > W) return join(rows_beside<N / 2, M, W>(row, first), rows_beside<N / 2, M, W>(row, first + N / 2));
+  else {
     using part = pack<std::remove_cvref_t<decltype(*row(0))>, W>;
-    return first >= count ? part(0) : M < W ? part::load(row(first), M) : part::load(row(first));
-  } else return join(rows_beside<N / 2, M, W>(row, first, count), rows_beside<N / 2, M, W>(row, first + N / 2, count));
+    return M < W ? part::load(row(first), M) : part::load(row(first));
+  }
 }
-/// Element j of the row that begins at row(i) becomes lane i of column j, for the first `count` lanes, zero beyond. Nothing
-/// past the M elements of a row is touched.
-template <int M, class T, int N, int W, class F> COTANGENT_HOST_INLINE void load_columns(pack<T, N> (&columns)[W], const F& row, int count) {
-  for (int j = 0; j < W; ++j) columns[j] = rows_beside<N, M, W>(row, j, count);
+/// Element j of the row that begins at row(i) becomes lane i of column j. Nothing past the M elements of a row is touched.
+template <int M, class T, int N, int W, class F> COTANGENT_HOST_INLINE void load_columns(pack<T, N> (&columns)[W], const F& row) {
+  for (int j = 0; j < W; ++j) columns[j] = rows_beside<N, M, W>(row, j);
   transpose(columns);
 }
 
