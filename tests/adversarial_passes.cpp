@@ -99,3 +99,20 @@ TEST_CASE("deep chains between reductions, of large arrays and of a few rows, co
   check_jit(gradient, 1e-11, between<double, 10, 1000>(-0.5, 0.5), between<double, 10, 1000>(-0.5, 0.5, 1));
   CHECK(ct::jit(gradient).cost(ct::array<double, 400, 1000>(), ct::array<double, 400, 1000>()).kernels > rounds);
 }
+
+TEST_CASE("a quotient by a number is a product with its reciprocal, where that is a normal number") {
+  const auto quotients = [](auto x) { return std::tuple(x / 1.37f, x / -8.0f, x / 1e-39f, x / 3e38f); };
+  const ct::array<float, 5> x{1.37f, -0.7f, 0.0f, 1e30f, std::numeric_limits<float>::infinity()};
+  const auto f = ct::jit(quotients);
+  const auto [a, b, c, d] = f(x);
+  for (int i = 0; i < 5; ++i) {
+    const float expected = x(i) / 1.37f;
+    CHECK((a(i) == expected || std::abs(a(i) - expected) <= 2e-7f * std::abs(expected)));
+    CHECK(b(i) == x(i) / -8.0f);
+    CHECK(c(i) == x(i) / 1e-39f);
+    CHECK(d(i) == x(i) / 3e38f);
+  }
+  const std::string kernels = f.kernels(x);
+  CHECK(kernels.find("mul") != std::string::npos);
+  CHECK(kernels.find("div") != std::string::npos);  // by 1e-39, whose reciprocal overflows, and by 3e38, whose is subnormal
+}
