@@ -325,15 +325,17 @@ template <int Statements, int Forms> struct tile_finder {
   /// Loads of elements of one row, run by the first. A row lies at a stride of the lane or where a varying index says.
   constexpr void loads() {
     struct row_load {
-      int row, statement;  // row: the first load of it
+      int row, statement;
       extent offset;
     };
     sequence<row_load> all;
+    sequence<int> rows;  // the form of the first load of each
     for (int k = t.constants + t.per_row; k < Statements; ++k) {
       const form_facts& f = forms[t.form[k]];
       if (kinds[t.form[k]] != action::load || !has_numbers(f) || !(f.strides[lane] > 1 || is_indexed(f))) continue;
       int row = 0;
-      while (row < int(all.size()) && (all[std::size_t(row)].row != row || !same_row(forms[t.form[all[std::size_t(row)].statement]], f))) ++row;
+      while (row < int(rows.size()) && !same_row(forms[rows.items[row]], f)) ++row;
+      if (row == int(rows.size())) rows.push_back(t.form[k]);
       all.push_back({row, k, f.offset});
     }
     std::sort(all.begin(), all.end(), [](const row_load& a, const row_load& b) {
@@ -363,10 +365,10 @@ template <int Statements, int Forms> struct tile_finder {
   }
   static constexpr bool same_row(const form_facts& a, const form_facts& b) {
     if (a.buffer != b.buffer || a.type != b.type || a.index_count != b.index_count) return false;
-    for (int d = 0; d < max_rank; ++d)
-      if (a.strides[d] != b.strides[d]) return false;
     for (int i = 0; i < a.index_count; ++i)
       if (a.index_registers[i] != b.index_registers[i] || a.index_strides[i] != b.index_strides[i]) return false;
+    for (int d = 0; d < max_rank; ++d)
+      if (a.strides[d] != b.strides[d]) return false;
     return true;
   }
 };
