@@ -531,11 +531,13 @@ template <const int* Numbers, int Count> using listed_t = typename listed<Number
 
 }  // namespace facts
 
+/// Not a member of the analysis: g++ takes quadratic time for a class with packs whose member is named within a pack.
+template <extent... Extents> inline constexpr extent extents_of[max_rank + 1] = {Extents...};
+
 /// A kernel's tables, and its forms by number.
 template <class Kernel> struct analysis;
 template <extent... Extents, class... F, int... Code> struct analysis<kernel<space<Extents...>, forms<F...>, Code...>> {
-  static constexpr extent extents[max_rank + 1] = {Extents...};
-  static constexpr facts::form_facts form_table[] = {facts::describe(F{}, extents)..., {}};
+  static constexpr facts::form_facts form_table[] = {facts::describe(F{}, extents_of<Extents...>)..., {}};
   static constexpr int code[] = {Code..., 0};
   static constexpr auto table = facts::tabulate<facts::count_statements(form_table, code, int(sizeof...(Code))), int(sizeof...(F))>(
       form_table, code, space<Extents...>{});

@@ -147,17 +147,17 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     return r;
   }();
 
-  // A class template and no lambda: g++ substitutes a lambda's packs in quadratic time.
-  template <int Step, class Dimensions, class Forms, class Code> struct lowered_step;
-  template <int Step, std::size_t... D, std::size_t... F, std::size_t... C>
-  struct lowered_step<Step, std::index_sequence<D...>, std::index_sequence<F...>, std::index_sequence<C...>> {
-    static constexpr int first = Plan.steps[Step].statements;
-    using type = kernel<space<Plan.steps[Step].space.dims[D]...>, forms<typename decltype(form<first, first + numbered<Step>.examples[F]>())::type...>,
+  // A class template without members besides `type`: g++ substitutes a lambda's packs, and those of a class whose member is
+  // named within a pack, in quadratic time.
+  template <int Step, int First, class Dimensions, class Forms, class Code> struct lowered_step;
+  template <int Step, int First, std::size_t... D, std::size_t... F, std::size_t... C>
+  struct lowered_step<Step, First, std::index_sequence<D...>, std::index_sequence<F...>, std::index_sequence<C...>> {
+    using type = kernel<space<Plan.steps[Step].space.dims[D]...>, forms<typename decltype(form<First, First + numbered<Step>.examples[F]>())::type...>,
                         code<Step>[C]...>;
   };
   /// The kernel type of a step.
   template <int Step>
-  using kernel_of = typename lowered_step<Step, std::make_index_sequence<std::size_t(Plan.steps[Step].space.rank)>,
+  using kernel_of = typename lowered_step<Step, Plan.steps[Step].statements, std::make_index_sequence<std::size_t(Plan.steps[Step].space.rank)>,
                                           std::make_index_sequence<std::size_t(numbered<Step>.forms)>,
                                           std::make_index_sequence<std::size_t(numbered<Step>.code_length)>>::type;
 };
