@@ -344,6 +344,7 @@ constexpr value scaled_product(value product, value c) {
 
 /// 1 / c for a number c, or null if that is no normal number.
 constexpr value inverse_of(value c) {
+  if (is_constant(c, 0)) return {};
   const double inverse = 1 / constant_value(c), size = inverse < 0 ? -inverse : inverse;
   const bool single = c.type() == dtype::float32;
   const double least = single ? double(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
@@ -366,8 +367,8 @@ constexpr flag_list used_by_kernels(const graph& g) {
 }
 
 /// The graph in canonical form: only gemm for products, no negative pads, windows for what kernels roll or pad, numbers that
-/// multiply collected, products instead of quotients by numbers, as in XLA, fma where a product has one use. Linear. In a body `of_packets`, kernels sum all products, and parts of
-/// arrays are put together where they are added up.
+/// multiply collected, products instead of quotients by numbers, as in XLA, fma where a product has one use. Linear. In a body
+/// `of_packets`, kernels sum all products, and parts of arrays are put together where they are added up.
 constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   if (!g.error.empty()) return {};
   sequence<int> uses;
@@ -434,10 +435,11 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     } else if (op == primitive_of<mul_p>.id && is_floating(c.type)) {
       for (int k = 0; k < 2 && !v.b; ++k)
         if (is_constant(c[k]) && product_of(g.operand(n, 1 - k))) v = scaled_product(c[1 - k], c[k]);
-    } else if (op == primitive_of<div_p>.id && is_floating(c.type) && is_constant(c[1]) && !is_constant(c[1], 0)) {
-      const value inverse = inverse_of(c[1]);
-      if (inverse.b && product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
-      if (inverse.b && !v.b) v = mul(c[0], inverse);
+    } else if (op == primitive_of<div_p>.id && is_floating(c.type) && is_constant(c[1])) {
+      if (const value inverse = inverse_of(c[1]); inverse.b) {
+        if (product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
+        if (!v.b) v = mul(c[0], inverse);
+      }
     } else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
       const auto is_number = [](value x) { return is_constant(x) && constant_value(x) == constant_value(x); };
       const int k = is_number(c[0]) ? 0 : is_number(c[1]) ? 1 : -1;

@@ -5,6 +5,8 @@
 /// A step takes the longer of two times. Arithmetic: the vectors that its rows fill, times its statements. Memory: the bytes
 /// of each buffer that it touches, at the speed of the cache that holds so many, or of the block of rows that the thread works on.
 
+#include <algorithm>
+
 #include <cotangent/compiler/fuse.hpp>
 #include <cotangent/compiler/kernel_facts.hpp>
 #include <cotangent/compiler/packets.hpp>
@@ -101,7 +103,7 @@ class estimator {
     for (int k = 0; k < x.buffer_count; ++k) {
       const int b = s_.step_buffers[std::size_t(x.buffers + k)];
       const buffer& at = s_.buffers[std::size_t(b)];
-      const double bytes = least(count(at.dims), elements_read(x, k)) * size_of(at.type);
+      const double bytes = std::min(count(at.dims), elements_read(x, k)) * size_of(at.type);
       bool near = at.where == buffer::block;
       for (int j = first; j < i && !near; ++j) near = touches(s_, j, b);
       e.memory += bytes / (bytes <= double(m_.nearest_bytes) ? m_.nearest : near || bytes <= double(m_.near_bytes) ? m_.near : writes(x, k) ? m_.far / 2 : m_.far);
@@ -109,20 +111,23 @@ class estimator {
     }
   }
 
-  static constexpr double least(double a, double b) { return a < b ? a : b; }
+  constexpr double points_of(const step& x) const {
+    double points = 1;
+    for (extent d : x.space) points *= double(named(x, d));
+    return points;
+  }
   /// The most elements that a step reads of its buffer number k, if it reads it at computed places only; else all there can be.
   constexpr double elements_read(const step& x, int k) const {
     constexpr double all = 1e300;
     if (x.node >= 0) return k == 0 && g_[x.node].op_id == primitive_of<lane_rows_p>.id ? count(g_[x.node].dims) : all;
-    double elements = 0, points = 1;
-    for (extent d : x.space) points *= double(named(x, d));
+    int loads = 0;
     for (int i = 0; i < x.statement_count; ++i) {
       const statement& t = s_.statements[std::size_t(x.statements + i)];
       if (t.buffer != k) continue;
       if (t.what != statement::load || t.indexed_strides.rank == 0) return all;
-      elements += points;
+      ++loads;
     }
-    return elements > 0 ? elements : all;
+    return loads > 0 ? loads * points_of(x) : all;
   }
 
   /// Whether a step writes its buffer number k: memory far away is read first.
@@ -156,8 +161,8 @@ class estimator {
     const step& x = s_.steps[std::size_t(i)];
     step_estimate e;
     touch_buffers(i, e);
-    double points = 1, lanes = double(m_.vector_bytes / 4);
-    for (extent d : x.space) points *= double(named(x, d));
+    const double points = points_of(x);
+    double lanes = double(m_.vector_bytes / 4);
     double vector = 0, by_lane = 0;  // cycles per vector, and per element
     sequence<int> loads(std::size_t(x.buffer_count), 0);  // of a buffer: more than one may be of a row
     for (int k = 0; k < x.statement_count; ++k)

@@ -175,7 +175,7 @@ class per_instance_program {
     b_.take_symbols(g);
   }
 
-  /// The graph of elements; the graph as it was if that cannot be.
+  /// The graph of elements; empty if it does not fit.
   constexpr graph run() {
     for (int i : g_.inputs) add_whole(i);
     rewrite_all();
@@ -232,10 +232,10 @@ class per_instance_program {
   }
   constexpr graph finish() {
     fits_ = fits_ && !b_.failed();
-    if (!fits_) return g_;
+    if (!fits_) return {};
     graph r = remove_dead(b_.finish());
     fits_ = r.nodes.size() <= most_nodes;
-    if (!fits_) return g_;
+    if (!fits_) return {};
     return r;
   }
 
@@ -640,10 +640,7 @@ template <class Make> struct make_per_instance {
     const graph g = Make{}();
     const element_limits limits = instances_of(g);
     if (limits.few == 0) return {};
-    per_instance_program elements(g, limits);
-    graph r = elements.run();
-    if (!elements.fits()) r = {};
-    return r;
+    return per_instance_program(g, limits).run();
   }
 };
 template <class Make> inline constexpr auto per_instance_graph = freeze<make_per_instance<Make>{}>();

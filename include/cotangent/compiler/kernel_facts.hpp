@@ -286,6 +286,7 @@ constexpr int tile_member(int statement, int column) { return statement | column
 constexpr int member_statement(int member) { return member & 0xffff; }
 constexpr int member_column(int member) { return member >> 16; }
 
+/// Lists the tiles of a table.
 template <int Statements, int Forms> struct tile_finder {
   table<Statements, Forms>& t;
   const form_facts* forms;
@@ -363,6 +364,7 @@ template <int Statements, int Forms> struct tile_finder {
       if (t.from[f.index_registers[i]] == source::varying) return true;
     return false;
   }
+  /// Whether two accesses differ at most by their offset.
   static constexpr bool same_row(const form_facts& a, const form_facts& b) {
     if (a.buffer != b.buffer || a.type != b.type || a.index_count != b.index_count) return false;
     for (int i = 0; i < a.index_count; ++i)

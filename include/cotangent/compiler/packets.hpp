@@ -36,12 +36,6 @@ struct lane_rows_p {
     for (int i = 1; i < table.rank; ++i) c.dims.push_back(table[i]);
     c.dims.push_back(index[index.rank - 1]);
   }
-  static constexpr value jvp(const call& c, const value*) { return fail(c); }
-  static constexpr value vjp(const call& c, int, value) { return fail(c); }
-  static constexpr value batch(const call& c, const bool*, extent) { return fail(c); }
-
- private:
-  static constexpr value fail(const call& c) { return c.b->fail(message{} << "lane_rows: made by the compiler, not transformed"), value(); }
 };
 
 /// The one axis of this extent, or -1.
@@ -345,16 +339,18 @@ class packet_program {
     form.own = {instances_, lanes};
     sequence<value> own, shared;  // per node: its instances of a packet, all of it
     own.assign(g_.nodes.size(), value()), shared.assign(g_.nodes.size(), value());
+    const auto input = [&](value x, int axis) {
+      shape dims = x.dims();
+      for (int i = 0; i < dims.rank; ++i) dims[i] = i == axis ? lanes : is_symbol(dims[i]) ? body.input_extent(i) : dims[i];
+      operands.push_back(x);
+      form.own.push_back(axis);
+      return body.input(x.type(), dims);
+    };
     const auto operand = [&](int o, bool is_own) {
       value& v = (is_own ? own : shared)[std::size_t(o)];
       if (v) return v;
       if (g_[o].op_id == primitive_of<constant_p>.id && !is_own) return v = constant_from_bits(body, g_[o].type, g_[o].dims, g_[o].bits);
-      const int axis = is_own ? axis_of(o) : -1;
-      shape dims = g_[o].dims;
-      for (int i = 0; i < dims.rank; ++i) dims[i] = i == axis ? lanes : is_symbol(dims[i]) ? body.input_extent(i) : dims[i];
-      operands.push_back(r.map[std::size_t(o)]);
-      form.own.push_back(axis);
-      return v = body.input(g_[o].type, dims);
+      return v = input(r.map[std::size_t(o)], is_own ? axis_of(o) : -1);
     };
     /// The rows of lanes that gather n reads, from the table with its rows' axis in front.
     const auto rows_of_lanes = [&](int n, const row_gather& x) {
@@ -366,12 +362,8 @@ class packet_program {
       for (int i = 0; i < index.rank(); ++i)
         if (i != lane) index_order.push_back(i);
       index_order.push_back(lane);
-      operands.push_back(transpose(whole, table_axes));
-      form.own.push_back(-1);
-      shape dims = operands.back().dims();
-      for (int i = 0; i < dims.rank; ++i)
-        if (is_symbol(dims[i])) dims[i] = body.input_extent(i);
-      const value rows = emit<lane_rows_p>({body.input(whole.type(), dims), transpose(index, index_order)});
+      const value table = input(transpose(whole, table_axes), -1);
+      const value rows = emit<lane_rows_p>({table, transpose(index, index_order)});
       shape laid = erase(x.index_axes, lane), order = filled(rows.rank(), 0);  // the result's axes as those of `rows` lie
       for (extent axis : x.row_axes) laid.push_back(axis);
       laid.push_back(x.index_axes[lane]);

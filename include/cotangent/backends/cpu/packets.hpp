@@ -8,10 +8,13 @@
 namespace cotangent::host {
 inline namespace COTANGENT_ISA {
 
+/// Whether elements of T come into lanes one by one, without vectors.
+template <class T> inline constexpr bool by_elements = native_lanes<T> < 2 || sizeof(T) < 4;
+
 /// Rows of elements into lanes: element j of the row at row(i) becomes element i of line j, of `lanes` elements, whole vectors.
 template <class T, class Row> COTANGENT_HOST_INLINE void rows_into_lanes(const Row& row, extent elements, extent lanes, T* to, extent first = 0) {
-  constexpr int N = native_bytes / int(sizeof(T));
-  if constexpr (N < 2 || sizeof(T) < 4) {
+  constexpr int N = native_lanes<T>;
+  if constexpr (by_elements<T>) {
     for (extent j = 0; j < elements; ++j)
       for (extent i = first; i < lanes; ++i) to[j * lanes + i] = row(i)[j];
   } else {
@@ -35,7 +38,7 @@ template <int Lanes, class T> class instance_block {
   /// From `count` rows. Behind the last instance it is repeated.
   static void rows_to_lanes(const T* from, extent elements, extent count, T* to) {
     extent lane = 0;
-    if constexpr (!by_elements) {
+    if constexpr (!by_elements<T>) {
       if (elements >= 2 && elements <= 4)
         for (; lane + N <= count; lane += N) {
           if (elements == 2) split<2>(from + lane * 2, to + lane);
@@ -47,7 +50,7 @@ template <int Lanes, class T> class instance_block {
   }
   /// To `count` rows.
   static void lanes_to_rows(const T* from, extent elements, extent count, T* to) {
-    if constexpr (by_elements) {
+    if constexpr (by_elements<T>) {
       for (extent j = 0; j < elements; ++j)
         for (extent i = 0; i < count; ++i) to[i * elements + j] = from[j * Lanes + i];
     } else {
@@ -74,8 +77,8 @@ template <int Lanes, class T> class instance_block {
   }
 
  private:
-  static constexpr int native = native_bytes / int(sizeof(T)), N = native < Lanes ? native : Lanes;
-  static constexpr bool by_elements = N < 2 || sizeof(T) < 4;
+  static constexpr int N = native_lanes<T>;
+  static_assert(by_elements<T> || Lanes % N == 0);
   using registers = pack<T, N>;
 
   template <int M> static COTANGENT_HOST_INLINE void split(const T* from, T* to) {

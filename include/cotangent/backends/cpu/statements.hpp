@@ -1,6 +1,7 @@
 #pragma once
 /// Evaluating a kernel type's statements for N lanes at one position: one text for CPU packs and CUDA threads.
 
+#include <algorithm>
 #include <utility>
 
 #include <cotangent/backends/cpu/pack.hpp>
@@ -364,9 +365,9 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
   template <class E, int> static constexpr bool runs = E::lanes * int(sizeof(T)) <= native_bytes && !E::template keeps<B>;
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
     constexpr int lanes = E::lanes, columns = tile_column<Table, Begin, int(sizeof...(K)) - 1> + 1;
-    constexpr bool side_by_side = !scattered<X...> && lane_stride<typename E::layout, A> == columns && columns <= facts::short_row && columns <= lanes;
+    constexpr bool side_by_side = !scattered<X...> && lane_stride<typename E::layout, A> == columns && columns > 1 && columns <= facts::short_row && columns <= lanes;
     const T* p = e.template address<const T, B>(A{}, X{}...);
-    if constexpr (side_by_side && columns > 1) {
+    if constexpr (side_by_side) {
       if (!E::partial || e.count >= lanes) {
         pack<T, lanes> rows[columns];
         for (int k = 0; k < columns; ++k) rows[k] = pack<T, lanes>::load(p + k * lanes);
@@ -384,9 +385,9 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
   /// Columns First to Columns - 1, a vector's lanes of them at a time.
   template <const auto& Table, int Begin, int First, int Columns, class E, int... K>
   static COTANGENT_HOST_INLINE void load_blocks(E& e, const T* p, const extent* offsets, std::integer_sequence<int, K...> members) {
-    constexpr int lanes = E::lanes, block = Columns - First < lanes ? Columns - First : lanes;
-    constexpr int fewest = lanes * int(sizeof(T)) < 16 ? lanes : 16 / int(sizeof(T));  // of a vector as the machine has them
-    constexpr int width = block > fewest ? int(std::bit_ceil(unsigned(block))) : fewest;
+    constexpr int lanes = E::lanes, block = std::min(Columns - First, lanes);
+    constexpr int fewest = std::min(lanes, 16 / int(sizeof(T)));  // of a vector as the machine has them
+    constexpr int width = std::max(int(std::bit_ceil(unsigned(block))), fewest);
     pack<T, lanes> columns[width];
     load_columns<block>(columns, [&](int i) { return p + First + offsets[E::partial && i >= e.count ? 0 : i]; });
     const int done[] = {0, take<Table, Begin, K, First>(e, columns)...};
