@@ -76,7 +76,7 @@ struct reduce_sum_p : reduction_primitive {
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a + b; }
 };
 
-/// The product. Its derivative multiplies halves together, level by level, and never divides: exact at zeros.
+/// The product. Its derivative multiplies eight parts together, level by level, and never divides: exact at zeros.
 struct reduce_prod_p : reduction_primitive {
   static constexpr std::string_view name = "reduce_prod";
   template <class T> static COTANGENT_HD constexpr T identity() { return T(1); }
@@ -84,14 +84,14 @@ struct reduce_prod_p : reduction_primitive {
 
   static constexpr value jvp(const call& c, const value* t) {
     if (!t[0] || columns(c) == 0) return {};
-    const tree levels = products(c);
     value tangent = to_rows(c, t[0]);
-    for (const level& l : levels) {
-      if (!l.low) break;
-      const value low = part(tangent, 0, l.half), high = part(tangent, l.half, l.half);
-      value next = low * l.high + l.low * high;
-      if (l.rest) next = concatenate({next, part(tangent, 2 * l.half, 1)}, 1);
-      tangent = next;
+    for (const level& l : products(c)) {
+      value sum;
+      for (extent k = 0; k < l.parts; ++k) {
+        const value term = l.part(tangent, k) * l.others[std::size_t(k)];
+        sum = sum ? sum + term : term;
+      }
+      tangent = l.next(sum, tangent);
     }
     return reshape(tangent, c.dims);
   }
@@ -99,21 +99,46 @@ struct reduce_prod_p : reduction_primitive {
     const tree levels = products(c);
     if (c.b->failed() || columns(c) == 0) return {};
     value ct = reshape(g, {rows(c), 1});
-    for (std::size_t k = levels.size(); k-- > 0;) {
-      const level& l = levels[k];
-      const value of_product = part(ct, 0, l.half);
-      sequence<value> parts{of_product * l.high, of_product * l.low};
-      if (l.rest) parts.push_back(part(ct, l.half, 1));
-      ct = concatenate(parts, 1);
-    }
+    for (std::size_t i = levels.size(); i-- > 0;) ct = levels[i].pull(ct);
     return from_rows(c, ct);
   }
 
  private:
+  /// Rows are cut into blocks, a block into parts of `width` columns side by side. The next level is of the products of a block's
+  /// parts, and of what is left over.
   struct level {
-    value low, high;
-    extent half = 0;
-    bool rest = false;
+    extent rows = 0, blocks = 0, parts = 0, width = 0, rest = 0;
+    sequence<value> others;  // per part: the product of the block's others, [rows, blocks, 1, width]
+
+    level() = default;
+    constexpr explicit level(value x) : rows(x.dims()[0]) {
+      constexpr extent most_parts = 8, most_width = 64, many = 8 * most_parts * most_width;  // narrow parts lie on pages of their own
+      const extent n = x.dims()[1];
+      parts = n < most_parts ? n : most_parts;
+      width = n < many ? n / parts : most_width;
+      blocks = n / (parts * width);
+      rest = n - blocks * parts * width;
+    }
+    constexpr extent inside() const { return blocks * parts * width; }
+    /// Part k of all blocks of [rows, columns].
+    constexpr value part(value x, extent k) const {
+      const value cut = reshape(columns(x, 0, inside()), {rows, blocks, parts, width});
+      return slice(cut, {0, 0, k, 0}, {rows, blocks, 1, width}, {1, 1, 1, 1});
+    }
+    /// The columns of the next level, from those of the blocks and from this level's.
+    constexpr value next(value of_blocks, value x) const {
+      const value flat = reshape(of_blocks, {rows, blocks * width});
+      return rest > 0 ? concatenate({flat, columns(x, inside(), rest)}, 1) : flat;
+    }
+    /// This level's cotangents from those of the next.
+    constexpr value pull(value ct) const {
+      const value of_blocks = reshape(columns(ct, 0, blocks * width), {rows, blocks, 1, width});
+      sequence<value> list;
+      for (value x : others) list.push_back(of_blocks * x);
+      const value flat = reshape(concatenate(list, 2), {rows, inside()});
+      return rest > 0 ? concatenate({flat, columns(ct, blocks * width, rest)}, 1) : flat;
+    }
+    static constexpr value columns(value x, extent start, extent size) { return size == x.dims()[1] ? x : slice(x, {0, start}, {x.dims()[0], size}, {1, 1}); }
   };
   using tree = sequence<level>;
 
@@ -137,20 +162,25 @@ struct reduce_prod_p : reduction_primitive {
     for (int i = 0; i < order.rank; ++i) dims.push_back(c[0].dims()[int(order[i])]), inverse[int(order[i])] = i;
     return transpose(reshape(x, dims), inverse);
   }
-  static constexpr value part(value x, extent start, extent size) {
-    return slice(x, {0, start}, {x.dims()[0], size}, {1, 1});
-  }
   static constexpr tree products(const call& c) {
     tree levels;
-    extent n = columns(c);
-    value x = to_rows(c, c[0]);
-    while (n > 1 && !c.b->failed()) {
-      const level l{part(x, 0, n / 2), part(x, n / 2, n / 2), n / 2, n % 2 == 1};
-      levels.push_back(l);
-      value next = l.low * l.high;
-      if (l.rest) next = concatenate({next, part(x, n - 1, 1)}, 1);
-      x = next;
-      n = n / 2 + n % 2;
+    for (value x = to_rows(c, c[0]); x.dims()[1] > 1 && !c.b->failed();) {
+      level l(x);
+      sequence<value> before;  // per part: the product of those before it
+      value product, behind;
+      for (extent k = 0; k < l.parts; ++k) {
+        const value own = l.part(x, k);
+        before.push_back(product);
+        product = product ? product * own : own;
+      }
+      l.others.assign(std::size_t(l.parts), value());
+      for (extent k = l.parts; k-- > 0;) {
+        const value own = l.part(x, k), others = before[std::size_t(k)];
+        l.others[std::size_t(k)] = !others ? behind : behind ? others * behind : others;
+        behind = behind ? own * behind : own;
+      }
+      x = l.next(product, x);
+      levels.push_back(std::move(l));
     }
     return levels;
   }

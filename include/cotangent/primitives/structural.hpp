@@ -158,11 +158,22 @@ struct reshape_p : linear_in_all {
     if (c.dims == c[0].dims()) return c[0];
     if (is_constant(c[0])) return constant_from_bits(*c.b, c.type, c.dims, c[0].get().bits);
     const node& x = c[0].get();
-    if (x.op_id == primitive_of<reshape_p>.id) return reshape({c.b, c.b->g.operand(c[0].id, 0)}, c.dims);
+    if (x.op_id == primitive_of<reshape_p>.id || adds_only_ones(*c.b, x)) return reshape({c.b, c.b->g.operands[std::size_t(x.operands)]}, c.dims);
     return added_or_dropped_ones(c);
   }
 
  private:
+  /// Whether a node is a broadcast that only inserts axes of extent 1.
+  static constexpr bool adds_only_ones(const builder& b, const node& x) {
+    if (x.op_id != primitive_of<broadcast_in_dim_p>.id) return false;
+    const shape& from = b.g.nodes[std::size_t(b.g.operands[std::size_t(x.operands)])].dims;
+    const extent* axes = b.g.attributes.data() + x.attributes + x.dims.rank;
+    for (int j = 0, i = 0; i < x.dims.rank; ++i)
+      if (j < from.rank && axes[j] == i) {
+        if (from[j++] != x.dims[i]) return false;
+      } else if (x.dims[i] != 1) return false;
+    return true;
+  }
   /// A reshape that only inserts or removes axes of extent 1 is a broadcast, which fuses.
   static constexpr value added_or_dropped_ones(const call& c) {
     const shape& from = c[0].dims();
