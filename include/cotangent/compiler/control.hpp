@@ -95,12 +95,13 @@ template <int Carries, int First> struct donated_carries {
 };
 template <class Facts, class Body, int Carries, int First> struct carried {
   static constexpr bool in_place(int k) { return Body::plan.buffers[std::size_t(Body::plan.output_buffers[std::size_t(k)])].reuses == First + k; }
-  /// Which carries' results may lie where the carries came from.
-  static constexpr unsigned long in_place_mask = [] {
+  template <class Which> static constexpr unsigned long mask_of(const Which& which) {
     unsigned long mask = 0;
-    for (int k = 0; k < Carries && k < 64; ++k) mask |= in_place(k) ? 1ul << k : 0ul;
+    for (int k = 0; k < Carries && k < 64; ++k) mask |= which(k) ? 1ul << k : 0ul;
     return mask;
-  }();
+  }
+  /// Which carries' results may lie where the carries came from.
+  static constexpr unsigned long in_place_mask = mask_of(in_place);
   /// Whether the bytes of the second places are known: then they lie in the caller's memory.
   static constexpr bool is_static = [] {
     for (int k = 0; k < Carries; ++k)
@@ -176,13 +177,32 @@ template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
   return true;
 }
 
-/// What a buffer of a scan's body is to the loop, where the body is one kernel.
+/// Whether a loop's body is one kernel of a single point, which touches elements of the carries at known places. Its carries are
+/// as in runs_by_rows.
+template <class Body, int Carries, int First> constexpr bool is_one_point() {
+  constexpr const auto& plan = Body::plan;
+  if (Carries == 0 || plan.steps.size() != 1 || plan.steps[0].node >= 0) return false;
+  const step& x = plan.steps[0];
+  for (extent e : x.space)
+    if (e != 1) return false;
+  for (int i = 0; i < x.statement_count; ++i) {
+    const statement& s = plan.statements[std::size_t(x.statements + i)];
+    if (s.what == statement::reduce) return false;
+    if (s.what != statement::load && s.what != statement::store) continue;
+    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
+    const bool carried = (b.where == buffer::input && b.number >= First && b.number < First + Carries) || (b.where == buffer::output && b.number < Carries);
+    if (carried && (has_symbol(b.dims) || s.indexed_strides.rank > 0 || s.windowed != 0 || is_symbol(s.where.offset))) return false;
+  }
+  return true;
+}
+
+/// What a buffer of a loop's body is to the loop, where the body is one kernel.
 struct loop_buffer {
-  enum kind { constant, index, carry, next_carry, x, y };
+  enum kind { constant, index, carry, next_carry, x, y, test };
   kind what = constant;
   int number = 0;
 };
-/// Facts: control<scan_p>::facts. Local: the buffer's number in the kernel.
+/// Facts: those of a scan or a while loop. Local: the buffer's number in the kernel.
 template <class Facts> constexpr loop_buffer loop_buffer_of(int local) {
   constexpr const auto& plan = Facts::body::plan;
   const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + local)])];
@@ -192,24 +212,50 @@ template <class Facts> constexpr loop_buffer loop_buffer_of(int local) {
   if (k < 0) return {loop_buffer::index, 0};
   return k < Facts::carries ? loop_buffer{loop_buffer::carry, k} : loop_buffer{loop_buffer::x, k - Facts::carries};
 }
-/// The elements of carry k that belong to a row, in a body that runs by rows.
+/// The same of the kernel of a while loop's condition.
+template <class Facts> constexpr loop_buffer test_buffer_of(int local) {
+  constexpr const auto& plan = Facts::condition::plan;
+  const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + local)])];
+  if (b.where == buffer::output) return {loop_buffer::test, 0};
+  return b.where == buffer::input && b.number < Facts::tested ? loop_buffer{loop_buffer::carry, b.number} : loop_buffer{};
+}
+/// Whether a while loop's condition is one kernel that tests each row by itself, and the loop runs while some row passes; or the
+/// one point.
+template <class Condition, int Tested, bool OnePoint> constexpr bool tests_by_rows() {
+  constexpr const auto& plan = Condition::plan;
+  if (plan.steps.size() != 1 || plan.steps[0].node >= 0 || (!OnePoint && plan.steps[0].space.rank == 0)) return false;
+  const step& x = plan.steps[0];
+  for (int d = OnePoint ? 0 : 1; d < x.space.rank; ++d)
+    if (x.space[d] != 1) return false;
+  const extent rows = OnePoint ? 1 : extent_named(plan, x, x.space[0]);
+  for (int i = 0; i < x.statement_count; ++i) {
+    const statement& s = plan.statements[std::size_t(x.statements + i)];
+    if (s.what == statement::reduce && (OnePoint || s.op_id != primitive_of<reduce_or_p>.id)) return false;
+    if (s.what == statement::store && !OnePoint) return false;
+    if (s.what != statement::load) continue;
+    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
+    if (b.where != buffer::input || b.number >= Tested) continue;
+    if ((OnePoint ? has_symbol(b.dims) : is_symbol(row_elements(b, rows))) || s.indexed_strides.rank > 0 || s.windowed != 0 || is_symbol(s.where.offset)) return false;
+    if (!OnePoint && (b.dims.rank == 0 || b.dims[0] != rows || !stays_in_row(plan, x, s, b, rows))) return false;
+  }
+  return true;
+}
+/// The elements of carry k that belong to a row, in a body that runs by rows; all of them, if it has one point.
 template <class Facts> constexpr extent carry_row(int k) {
   extent n = 1;
-  for (int d = 1; d < Facts::operand(k).dims.rank; ++d) n *= Facts::operand(k).dims[d];
+  for (int d = Facts::one_point ? 0 : 1; d < Facts::operand(k).dims.rank; ++d) n *= Facts::operand(k).dims[d];
   return n;
 }
-/// Whether a thread can keep the carries of a row in registers: the body's kernel has a point per row, and there are few.
+/// Whether a lane can keep the carries of a row in registers through all turns: the body's kernel has a point per row, and there
+/// are few.
 template <class Facts> constexpr bool keeps_carries() {
   constexpr extent most_elements = 64;
-  if (!Facts::by_rows) return false;
+  if (!Facts::by_rows && !Facts::one_point) return false;
   const step& kernel = Facts::body::plan.steps[0];
   extent elements = 0;
   for (int d = 1; d < kernel.space.rank; ++d)
     if (kernel.space[d] != 1) return false;
-  for (int k = 0; k < Facts::carries; ++k) {
-    if (Facts::operand(k).type == dtype::boolean) return false;
-    elements += carry_row<Facts>(k);
-  }
+  for (int k = 0; k < Facts::carries; ++k) elements += carry_row<Facts>(k);
   return elements <= most_elements;
 }
 /// The turns of a scan: where the carries, and the slices of xs and ys, lie. Steps are in bytes per turn.
@@ -219,6 +265,7 @@ template <class Facts> struct loop_turns {
   std::byte* y_at[Facts::ys + 1];
   extent x_step[Facts::xs + 1], y_step[Facts::ys + 1];
   extent start = 0, length = 0;
+  static constexpr extent index_step = Facts::reverse ? -1 : 1;
 
   /// All turns, on copies of where they start.
   template <class Run> COTANGENT_HOST_INLINE void each(typename Facts::body::state b, const Run& run_body) const {
@@ -230,7 +277,7 @@ template <class Facts> struct loop_turns {
     for (int k = 0; k < Facts::xs; ++k) x[k] = x_at[k];
     for (int k = 0; k < Facts::ys; ++k) y[k] = y_at[k];
     typename body::backend::counter counter(b.queue, Facts::indexed ? length : 0);
-    for (extent i = 0, index = start; i < length; ++i, index += Facts::reverse ? -1 : 1) {
+    for (extent i = 0, index = start; i < length; ++i, index += index_step) {
       if constexpr (Facts::indexed) body::input(b, 0) = counter.at(index);
       at.step(b, ((length - 1 - i) & 1) == 0);
       for (int k = 0; k < Facts::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x[k]), x[k] += x_step[k];
@@ -255,7 +302,11 @@ template <> struct control<scan_p> {
     static constexpr bool reverse = base::attribute(base::own + 3) != 0, indexed = base::attribute(base::own + 4) != 0;
     using body = executable<typename base::template body_maker<0>, donated_carries<carries, int(indexed)>, typename Executable::backend>;
     using carry = carried<facts, body, carries, int(indexed)>;
-    static constexpr bool by_rows = runs_by_rows<body, carries, int(indexed)>();
+    static constexpr bool by_rows = runs_by_rows<body, carries, int(indexed)>(), one_point = !by_rows && is_one_point<body, carries, int(indexed)>();
+    static constexpr bool in_registers = [] {
+      if constexpr (keeps_carries<facts>()) return Executable::backend::template keeps_in_registers<facts>();
+      else return false;
+    }();
     /// The bytes that a row of the carries takes, before a step and after it.
     static constexpr extent row_bytes = [] {
       extent total = 0;
@@ -276,7 +327,8 @@ template <> struct control<scan_p> {
 
   template <class Executable, int N> static constexpr call_memory memory() {
     using f = facts<Executable, N>;
-    return {f::carry::bytes_beside + static_arena<typename f::body>(), f::carry::in_place_mask};
+    if constexpr (f::in_registers) return {static_arena<typename f::body>(), f::carry::mask_of([](int) { return true; })};
+    else return {f::carry::bytes_beside + static_arena<typename f::body>(), f::carry::in_place_mask};
   }
 
   template <class Executable, int Step> static void run(const typename Executable::state& s) {
@@ -313,7 +365,8 @@ template <> struct control<scan_p> {
       turns.y_at[k] = at.buffer(f::operands + f::carries + k) + turns.start * bytes;
       turns.y_step[k] = f::reverse ? -bytes : bytes;
     }
-    if constexpr (f::by_rows) backend::template loop_by_rows<f>(b, turns);
+    if constexpr (f::in_registers) backend::template loop_in_registers<f>(b, turns);
+    else if constexpr (f::by_rows) backend::template loop_by_rows<f>(b, turns);
     else turns.run(b);
   }
 };
@@ -326,6 +379,11 @@ template <> struct control<while_p> {
     using condition = executable<typename base::template body_maker<0>, donated_carries<0, 0>, typename Executable::backend>;
     using body = executable<typename base::template body_maker<1>, donated_carries<carries, 0>, typename Executable::backend>;
     using carry = carried<facts, body, carries, 0>;
+    static constexpr int xs = 0;
+    static constexpr bool indexed = false, by_instance = base::attribute(base::own + 3) != 0;
+    static constexpr bool one_point = is_one_point<body, carries, 0>() && tests_by_rows<condition, tested, true>();
+    static constexpr bool by_rows = !one_point && by_instance && runs_by_rows<body, carries, 0>() && tests_by_rows<condition, tested, false>();
+    static constexpr bool in_registers = keeps_carries<facts>();
   };
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
     visit("condition", extent(0), type_is<typename facts<Executable, N>::condition>{});
@@ -334,7 +392,9 @@ template <> struct control<while_p> {
 
   template <class Executable, int N> static constexpr call_memory memory() {
     using f = facts<Executable, N>;
-    return {f::carry::bytes_beside + static_arena<typename f::condition>() + static_arena<typename f::body>(), f::carry::in_place_mask};
+    constexpr extent bodies = static_arena<typename f::condition>() + static_arena<typename f::body>();
+    if constexpr (f::in_registers) return {bodies, f::carry::mask_of([](int) { return true; })};
+    else return {f::carry::bytes_beside + bodies, f::carry::in_place_mask};
   }
 
   template <class Executable, int Step> static void run(const typename Executable::state& s) {
@@ -352,6 +412,7 @@ template <> struct control<while_p> {
     placed_body<body> turn(s.queue, memory + static_arena<condition>(), [&](int k) { return shape_of(k < f::carries ? k : f::condition_constants + k); });
     for (int k = 0; k < f::condition_constants; ++k) condition::input(test.state, f::tested + k) = at.buffer(f::carries + k);
     for (int k = 0; k < f::body_constants; ++k) body::input(turn.state, f::carries + k) = at.buffer(f::carries + f::condition_constants + k);
+    if constexpr (f::in_registers) return backend::template while_in_registers<f>(test.state, turn.state, carry);
     typename backend::template result<bool> goes_on(s.queue);
     condition::output(test.state, 0) = goes_on.address();
     for (bool to_last = true;; to_last = !to_last) {

@@ -121,17 +121,23 @@ inline constexpr element_limits single_instance{extent(1) << 30, 40, {}};
 /// Whether a graph is of so few numbers that one kernel of them is better than several of small arrays: what begins a kernel costs
 /// more than dozens of operations. Library functions of several elements are better vectors, and factorizations better loops.
 constexpr bool is_single_instance(const graph& g) {
-  constexpr int least_kernels = 2;
-  constexpr extent few_calls = 4;
-  int kernels = 0;  // that would have to end
+  constexpr extent few_calls = 4, very_few = 8;
+  int ends = 0;  // of kernels, if it stays as it is
+  extent most = 0;
+  flag_list computed;  // or a view of something computed
+  computed.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n) {
-    if (has_symbol(g[n].dims) || g[n].dims.size() > single_instance.few) return false;
-    if (g[n].is_input()) continue;
+    const extent size = g[n].dims.size();
+    if (has_symbol(g[n].dims) || size > single_instance.few) return false;
+    if (size > most) most = size;
+    if (g[n].is_input() || g[n].op->kind == role::source) continue;
     const role kind = g[n].op->kind;
-    if (((kind == role::pointwise && g[n].op->flops > 2) || is_factorization(g[n])) && g[n].dims.size() > few_calls) return false;
-    kernels += kind == role::reduction || kind == role::gather || (kind == role::opaque && g[n].op_id != primitive_of<reshape_p>.id);
+    if (((kind == role::pointwise && g[n].op->flops > 2) || is_factorization(g[n])) && size > few_calls) return false;
+    const bool looks = kind == role::view || g[n].op_id == primitive_of<reshape_p>.id;
+    computed[std::size_t(n)] = !looks || computed[std::size_t(g.operand(n, 0))];
+    ends += kind == role::reduction || kind == role::gather || kind == role::opaque || (looks && computed[std::size_t(n)]);
   }
-  return kernels >= least_kernels && has_elements(g, single_instance, true);
+  return ends >= (most <= very_few ? 1 : 2) && has_elements(g, single_instance, true);
 }
 /// The instances of a graph that should be a per-instance program; else `few` is 0.
 constexpr element_limits instances_of(const graph& g) {

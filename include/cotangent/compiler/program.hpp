@@ -25,10 +25,14 @@ template <class F, class... V> struct make_unpruned {
   constexpr graph operator()() const { return simplify(thaw(traced_function<F, V...>)); }
 };
 template <class F, class... V> inline constexpr auto unpruned_function = freeze<make_unpruned<F, V...>{}>();
+template <class F, class... V> struct make_pruned {
+  constexpr graph operator()() const { return prune_results(thaw(unpruned_function<F, V...>)); }
+};
+template <class F, class... V> inline constexpr auto pruned_function = freeze<make_pruned<F, V...>{}>();
 template <class F, class... V> struct make_simplified {
   constexpr graph operator()() const {
-    // With bodies, pruning is an evaluation of its own.
-    if constexpr (std::remove_cvref_t<decltype(traced_function<F, V...>)>::sizes.graphs > 1) return check_computable(prune_results(thaw(unpruned_function<F, V...>)));
+    // With bodies, each pass is an evaluation of its own.
+    if constexpr (std::remove_cvref_t<decltype(traced_function<F, V...>)>::sizes.graphs > 1) return check_computable(share_calls(thaw(pruned_function<F, V...>)));
     else return check_computable(simplify(thaw(traced_function<F, V...>)));
   }
 };

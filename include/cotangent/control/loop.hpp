@@ -3,6 +3,7 @@
 
 #include <cotangent/transforms/batch.hpp>
 #include <cotangent/transforms/bodies.hpp>
+#include <cotangent/transforms/share.hpp>
 #include <cotangent/transforms/split.hpp>
 
 namespace cotangent {
@@ -156,6 +157,27 @@ constexpr void spread_over_carries(const graph& body, std::size_t before, std::s
     for (std::size_t k = 0; k < carries; ++k)
       if (out[k] && !active[before + k]) active[before + k] = changed = true;
   }
+}
+
+/// Where the values of `part` are in `whole`; in order, each behind the one before. -1: nowhere.
+constexpr sequence<int> places_in_order(const sequence<value>& part, const sequence<value>& whole) {
+  sequence<int> places;
+  std::size_t at = 0;
+  for (value v : part) {
+    while (at < whole.size() && !(whole[at] == v)) ++at;
+    places.push_back(at < whole.size() ? int(at++) : -1);
+  }
+  return places;
+}
+/// The same in any order, counted from `first`.
+constexpr sequence<int> places_of(const sequence<value>& part, const sequence<value>& whole, std::size_t first) {
+  sequence<int> places;
+  for (value v : part) {
+    std::size_t at = 0;
+    while (at < whole.size() && !(whole[at] == v)) ++at;
+    places.push_back(at < whole.size() ? int(first + at) : -1);
+  }
+  return places;
 }
 
 /// The shapes of a body's outputs for inputs of these shapes. What the body demands of run-time extents, `b` does then.

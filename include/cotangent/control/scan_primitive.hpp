@@ -286,6 +286,26 @@ struct scan_p : several_results {
     for (std::size_t o = 0; o < g.outputs.size(); ++o) results.push_back(o < n && !kept_carries[o] ? s.carries[o] : r[at++]);
   }
 
+  /// A loop that has these carries among its own, and these ys among its own.
+  static constexpr sequence<int> found_in(const call& c, const call& whole) {
+    const scan_call s = read(c), w = read(whole);
+    const sequence<int> carries = places_in_order(s.carries, w.carries);
+    if (!s.body.symbols.empty() || !w.body.symbols.empty() || s.length != w.length || s.reverse != w.reverse || (s.indexed && !w.indexed)) return {};
+    sequence<int> inputs, found;
+    if (s.indexed) inputs.push_back(0);
+    for (int k : carries) inputs.push_back(k < 0 ? -1 : int(w.carry(std::size_t(k))));
+    inputs = concat(concat(inputs, places_of(s.xs, w.xs, w.element(0))), places_of(s.constants, w.constants, w.constant(0)));
+    const sequence<int> nodes = found_within(w.body, s.body, inputs);
+    for (std::size_t o = 0; o < nodes.size(); ++o) {
+      const bool carried = o < s.carries.size();
+      std::size_t at = carried ? (carries[o] < 0 ? w.body.outputs.size() : std::size_t(carries[o])) : w.carries.size();
+      while (!carried && at < w.body.outputs.size() && w.body.outputs[at] != nodes[o]) ++at;
+      if (at == w.body.outputs.size() || w.body.outputs[at] != nodes[o]) return {};
+      found.push_back(int(at));
+    }
+    return found;
+  }
+
   static constexpr void needs(const call& c, const flag_list& used, flag_list& operands) {
     const call_form form(c);
     const bool indexed = form.own[4] != 0;

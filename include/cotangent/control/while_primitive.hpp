@@ -11,9 +11,13 @@ struct while_call {
   graph condition, body;
   std::size_t tested = 0;
   sequence<value> carries, condition_constants, body_constants;
+  /// Whether the leading axis is one of instances, each with a condition of its own: the loop runs while it holds for any, and the
+  /// body leaves those alone for which it does not.
+  bool by_instance = false;
 };
 
-/// Attributes: those of call_form with two bodies, then the numbers of carries, of tested carries, of the condition's constants.
+/// Attributes: those of call_form with two bodies, then the numbers of carries, of tested carries, of the condition's constants,
+/// by_instance.
 struct while_p : several_results {
   static constexpr std::string_view name = "while";
 
@@ -21,7 +25,7 @@ struct while_p : several_results {
     const call_form form(c);
     while_call w;
     w.condition = body_of(c, 0), w.body = body_of(c, 1);
-    w.tested = std::size_t(form.own[1]);
+    w.tested = std::size_t(form.own[1]), w.by_instance = form.own[3] != 0;
     for (int k = 0; k < c.count; ++k) {
       sequence<value>& to = k < form.own[0] ? w.carries : k < form.own[0] + form.own[2] ? w.condition_constants : w.body_constants;
       to.push_back(c[k]);
@@ -39,7 +43,7 @@ struct while_p : several_results {
     call_form form;
     form.bodies = {b.add_subgraph(std::move(w.condition)), b.add_subgraph(std::move(w.body))};
     for (value v : w.carries) form.results.push_back({v.type(), v.dims()});
-    form.own = {extent(w.carries.size()), extent(w.tested), extent(w.condition_constants.size())};
+    form.own = {extent(w.carries.size()), extent(w.tested), extent(w.condition_constants.size()), w.by_instance};
     return emit_all<while_p>(b, form, concat(concat(w.carries, w.condition_constants), w.body_constants));
   }
 
@@ -123,6 +127,7 @@ struct while_p : several_results {
       w.condition = any.finish(), w.body = held.finish();
       w.body_constants = concat(w.condition_constants, w.body_constants);
     }
+    w.by_instance = differs;
     results = write(*c.b, std::move(w));
     for (std::size_t k = 0; k < n; ++k) flags.push_back(active[k]);
   }
@@ -145,6 +150,22 @@ struct while_p : several_results {
     t.body = part_of(w.body, concat(part(w.body.inputs, 0, n), hoisted), w.body.outputs, more);
     for (int i : more) t.body_constants.push_back(operand(i));
     results = write(*c.b, std::move(t));
+  }
+
+  /// A loop that has these carries among its own, and the same condition.
+  static constexpr sequence<int> found_in(const call& c, const call& whole) {
+    const while_call s = read(c), w = read(whole);
+    for (const graph* g : {&s.condition, &s.body, &w.condition, &w.body})
+      if (!g->symbols.empty()) return {};
+    const sequence<int> carries = places_in_order(s.carries, w.carries);
+    for (std::size_t k = 0; k < carries.size(); ++k)
+      if (carries[k] < 0 || (k < s.tested && std::size_t(carries[k]) >= w.tested)) return {};
+    const sequence<int> tests = found_within(w.condition, s.condition, concat(part(carries, 0, s.tested), places_of(s.condition_constants, w.condition_constants, w.tested)));
+    const sequence<int> nodes = found_within(w.body, s.body, concat(carries, places_of(s.body_constants, w.body_constants, w.carries.size())));
+    if (tests[0] != w.condition.outputs[0]) return {};
+    for (std::size_t k = 0; k < nodes.size(); ++k)
+      if (nodes[k] != w.body.outputs[std::size_t(carries[k])]) return {};
+    return carries;
   }
 
   /// The carries that the used results and the condition need.
@@ -173,6 +194,7 @@ struct while_p : several_results {
     const std::size_t n = w.carries.size();
     const flag_list wanted = wanted_carries(w.condition, w.body, w.tested, used);
     while_call t;
+    t.by_instance = w.by_instance;
     const graph body = prune_results(w.body, wanted);
     sequence<int> inputs, test_inputs, more, more_tested;
     for (std::size_t k = 0; k < n; ++k) {

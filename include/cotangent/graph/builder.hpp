@@ -101,8 +101,15 @@ struct multiple_rules {
   void (*prune)(const call&, const flag_list& used, sequence<value>& results);
   /// The results with their batch axes, if they have one, at the front, and whether they have.
   void (*batch)(const call&, const bool* batched, extent size, sequence<value>& results, flag_list& result_batched);
+  /// The numbers of the results of `whole`, another call of the primitive in the same graph, that the call's results equal; empty if
+  /// one is not among them.
+  sequence<int> (*found_in)(const call&, const call& whole) = nullptr;
 };
-template <class P> constexpr multiple_rules multiple_rules_of() { return {&P::simplify_all, &P::jvp_all, &P::forward, &P::backward, &P::needs, &P::prune, &P::batch_all}; }
+template <class P> constexpr multiple_rules multiple_rules_of() {
+  multiple_rules r{&P::simplify_all, &P::jvp_all, &P::forward, &P::backward, &P::needs, &P::prune, &P::batch_all};
+  if constexpr (requires { &P::found_in; }) r.found_in = &P::found_in;
+  return r;
+}
 template <class P> inline constexpr multiple_rules multiple_rules_for = multiple_rules_of<P>();
 
 /// The rules of a primitive. A pass that needs a missing one says so by name.

@@ -89,16 +89,25 @@ struct mul_p : differentiable<mul_p> {
 struct div_p : differentiable<div_p> {
   static constexpr std::string_view name = "div";
   static constexpr value derivative(const call& c, int k, value g) {
-    return k == 0 ? g / c[1] : (-g * c[0]) * integer_pow(c[1], -2);
+    const value inverse = 1.0 / c[1];  // one for all directions
+    return k == 0 ? g * inverse : -g * (c.result * inverse);
   }
   static constexpr bool linear(const call&, int k) { return k == 0; }
   static constexpr value simplify(const call& c) {
     if (!has_constant(c)) return {};
     if (is_constant(c[1], 1)) return c[0];
     if (!is_floating(c.type) || is_constant(c[1], 0)) return {};
-    return fold(c, [](double a, double b) { return a / b; });
+    if (const value r = fold(c, [](double a, double b) { return a / b; })) return r;
+    return is_constant(c[0]) && is_power_of_two(constant_value(c[0])) ? c[0] * (full_like(c[0], 1) / c[1]) : value{};
   }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a / b; }
+
+ private:
+  /// Whether a quotient with this numerator is the same as a product with the reciprocal, which others may share; 1 is not meant.
+  static constexpr bool is_power_of_two(double x) {
+    constexpr std::uint64_t fraction = (std::uint64_t(1) << 52) - 1;
+    return x != 1 && x != 0 && x - x == 0 && (std::bit_cast<std::uint64_t>(x) & fraction) == 0;
+  }
 };
 
 /// The remainder of truncating division; the sign is a's.
@@ -194,6 +203,7 @@ struct pow_p : floating<pow_p> {
 struct integer_pow_p : differentiable<integer_pow_p> {
   static constexpr std::string_view name = "integer_pow";
   static constexpr double flops = 2;
+  static constexpr extent most_shared = 4;
   static constexpr value derivative(const call& c, int, value g) {
     const extent n = c.attribute(0);
     if (n == 0) return {};
@@ -204,6 +214,8 @@ struct integer_pow_p : differentiable<integer_pow_p> {
     if (c.attribute(0) == 0) return full_like(c[0], 1);
     if (c.attribute(0) == 1) return c[0];
     if (c.attribute(0) == 2) return c[0] * c[0];
+    // Powers of one reciprocal, as derivatives have several of them.
+    if (c.attribute(0) < 0 && c.attribute(0) >= -most_shared) return integer_pow(1.0 / c[0], -c.attribute(0));
     return {};
   }
   /// The lane program for exponent N.

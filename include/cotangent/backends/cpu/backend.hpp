@@ -8,6 +8,7 @@
 #include <cotangent/backends/cpu/packets.hpp>
 #include <cotangent/backends/cpu/scatter.hpp>
 #include <cotangent/backends/cpu/sort.hpp>
+#include <cotangent/backends/cpu/turns.hpp>
 #include <cotangent/compiler/control.hpp>
 #include <cotangent/core/device.hpp>
 
@@ -245,6 +246,7 @@ struct backend {
   };
   static constexpr schedule_choices choices{};
   static constexpr extent stack_bytes = 8192;
+  static constexpr extent least_parallel_work = 1 << 20;  // statements, of loops and packets
   template <class Executable> using steps = host::steps<Executable>;
 
   class memory {
@@ -282,12 +284,43 @@ struct backend {
     std::int32_t value_ = 0;
   };
 
-  /// Runs the turns of a loop whose body works row by row (runs_by_rows). Threads take rows through all turns where that is
+  /// Whether a loop whose carries could stay in registers should: one of few rows. More rows fill the units while others wait.
+  template <class Facts> static constexpr bool keeps_in_registers() { return has_few_rows<layout_of<typename Facts::body::lowered::template kernel_of<0>>>(); }
+  /// Runs the turns of such a loop.
+  template <class Facts, class Turns> static void loop_in_registers(const typename Facts::body::state& b, const Turns& turns) {
+    constexpr cotangent::step kernel = Facts::body::plan.steps[0];
+    void* buffers[kernel.buffer_count > 0 ? kernel.buffer_count : 1];
+    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1];
+    loop_arguments<Facts>(b, buffers, extents);
+    with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
+      scan_of_rows<Kernel, Roles, Carry...>(buffers, extents, turns).run();
+    });
+  }
+  /// The same of a while loop; of any number of rows, as they stop by themselves. Threads take rows through all turns.
+  template <class Facts, class Carried> static void while_in_registers(const typename Facts::condition::state& c, const typename Facts::body::state& b, const Carried& carry) {
+    constexpr cotangent::step kernel = Facts::body::plan.steps[0], test = Facts::condition::plan.steps[0];
+    void *buffers[kernel.buffer_count > 0 ? kernel.buffer_count : 1], *test_buffers[test.buffer_count > 0 ? test.buffer_count : 1];
+    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1], test_extents[test.slot_count > 0 ? test.slot_count : 1];
+    loop_arguments<Facts>(b, buffers, extents);
+    test_arguments<Facts>(c, test_buffers, test_extents);
+    with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
+      with_test_types<Facts>([&]<class Test, class TestRoles>(type_is<Test>, TestRoles) {
+        using loop = while_of_rows<Kernel, Roles, Test, TestRoles, Carry...>;
+        const loop all(buffers, extents, test_buffers, test_extents, carry);
+        if constexpr (Facts::one_point) all.run(0, 1);
+        else {
+          constexpr extent few = 8;
+          const extent rows = b.value(extent_named(Facts::body::plan, kernel, kernel.space[0])), block = few * loop::together;
+          parallel_for(divide_up(rows, block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows)); });
+        }
+      });
+    });
+  }
+  /// Runs the turns of another loop whose body works row by row (runs_by_rows). Threads take rows through all turns where that is
   /// worth it.
   template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) {
     using body = typename Facts::body;
     constexpr cotangent::step kernel = body::plan.steps[0];
-    constexpr extent least_parallel_work = 1 << 20;  // statements
     const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = rows_of_task(Facts::row_bytes, rows);
     if (rows <= block || rows * turns.length * kernel.statement_count <= least_parallel_work) return turns.run(b);
     parallel_for(divide_up(rows, block), [&](extent t) {
@@ -300,7 +333,7 @@ struct backend {
   template <class Facts, class State, class Access> static void run_packets(const State& s, const Access& at) {
     using body = typename Facts::body;
     constexpr int lanes = int(Facts::lanes), operands = Facts::operands, results = Facts::results;
-    constexpr extent least_parallel_work = 1 << 20, most_tasks = 256;
+    constexpr extent most_tasks = 256;
     constexpr extent work = work_of<body>();
     const extent instances = s.value(Facts::instances), packets = divide_up(instances, lanes);
     const auto of_packet = [&](const shape& all, int axis) {

@@ -486,5 +486,27 @@ COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_un
   (void)done;
 }
 
+/// One statement for several points.
+COTANGENT_LANES template <class Step, unsigned long Places, class E, int Points, int... P>
+COTANGENT_INLINE int run_statement(E (&e)[Points], std::integer_sequence<int, P...>) {
+  const int done[] = {0, (Step::run(e[P], Places), 0)...};
+  (void)done;
+  return 0;
+}
+/// Statements First + I... for several points: each for all of them before the next, so that loads do not wait for each other.
+COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int Points, int... I>
+COTANGENT_INLINE void run_statements(E (&e)[Points], std::integer_sequence<int, I...>) {
+  const int done[] = {0, run_statement<step<typename numbered_at<Forms, Table.form[First + I]>::type, (Table.sources[First + I] & ~facts::runs_tile), E>, number<Table.registers[First + I]>>(e, std::make_integer_sequence<int, Points>())...};
+  (void)done;
+}
+COTANGENT_LANES template <stage Stage, class Layout, class Reductions, class Analysis, class E, int Points, int... C>
+COTANGENT_INLINE void evaluate_points(program<Layout, Reductions, Analysis>, E (&e)[Points], std::integer_sequence<int, C...>) {
+  constexpr int first = first_of<Analysis>(Stage), last = last_of<Analysis>(Stage);
+  const int done[] = {0, (run_statements<typename Analysis::form_list, Analysis::table, first + C * chunk>(
+                              e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
+                          0)...};
+  (void)done;
+}
+
 }  // namespace COTANGENT_ISA
 }  // namespace cotangent::kernels

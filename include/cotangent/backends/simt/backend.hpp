@@ -221,11 +221,10 @@ template <class Queue> struct backend {
    private:
     memory memory_;
   };
-  /// Turns of a loop whose body works row by row: in one kernel if the carries of a row fit into registers.
-  template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) {
-    if constexpr (keeps_carries<Facts>()) run_loop<Facts>(b, turns);
-    else turns.run(b);
-  }
+  /// Turns of a loop whose carries stay in registers, in one kernel; and of one whose body works row by row.
+  template <class Facts> static constexpr bool keeps_in_registers() { return true; }
+  template <class Facts, class Turns> static void loop_in_registers(const typename Facts::body::state& b, const Turns& turns) { run_loop<Facts>(b, turns); }
+  template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) { turns.run(b); }
 
   template <int Count> using numbers = numbers_on_device<Queue, Count>;
 };

@@ -74,27 +74,6 @@ template <class Layout, std::uint32_t Dims> COTANGENT_HD inline void set_indices
 }
 template <class Layout> COTANGENT_HD inline extent lane_of(const position<Layout>& at) { return at.index[Layout::dims.rank > 0 ? Layout::dims.rank - 1 : 0]; }
 
-/// One statement for several points.
-COTANGENT_LANES template <class Step, unsigned long Places, class E, int Points> COTANGENT_INLINE int run_statement(E (&e)[Points]) {
-  COTANGENT_UNROLL
-  for (int p = 0; p < Points; ++p) Step::run(e[p], Places);
-  return 0;
-}
-/// Statements First + I... for several points: each for all of them before the next, so that loads do not wait for each other.
-COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int Points, int... I>
-COTANGENT_INLINE void run_statements(E (&e)[Points], std::integer_sequence<int, I...>) {
-  const int done[] = {0, run_statement<kernels::step<typename numbered_at<Forms, Table.form[First + I]>::type, (Table.sources[First + I] & ~facts::runs_tile), E>, kernels::number<Table.registers[First + I]>>(e)...};
-  (void)done;
-}
-COTANGENT_LANES template <stage Stage, class Layout, class Reductions, class Analysis, class E, int Points, int... C>
-COTANGENT_INLINE void evaluate_points(program<Layout, Reductions, Analysis>, E (&e)[Points], std::integer_sequence<int, C...>) {
-  constexpr int first = kernels::first_of<Analysis>(Stage), last = kernels::last_of<Analysis>(Stage);
-  const int done[] = {0, (run_statements<typename Analysis::form_list, Analysis::table, first + C * chunk>(
-                              e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
-                          0)...};
-  (void)done;
-}
-
 /// A kernel's statements at the points whose positions are given; reductions go to sums[0], sums[1], ...
 template <class Kernel, int Points, class Sums, std::size_t... P>
 COTANGENT_HD inline void run_points(const position<layout_of<Kernel>> (&at)[Points], Sums (&sums)[Points], std::index_sequence<P...>) {
