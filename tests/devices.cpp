@@ -31,6 +31,9 @@ constexpr auto lorenz_step = [](auto s) {
 };
 constexpr auto lorenz = [](auto s) { return ct::fori_loop<0, 37>([](auto, auto c) { return lorenz_step(c); }, s); };
 
+/// The number of a loop's state whose root it finds.
+constexpr auto a_of = [](auto s) { return std::get<1>(s); };
+
 /// x rotated around w.
 constexpr auto rotate = [](auto w, auto x) {
   const auto angle = ct::sqrt(ct::sum(w * w)) + 0.1;
@@ -200,6 +203,27 @@ TEST_CASE("loops inside a kernel: carries in registers, results stacked, both di
   agrees(ct::vmap(backwards), 1e-12, c, xs);
   agrees(ct::vmap([](auto v) { return ct::fori_loop<3, 20>([](auto i, auto a) { return a * 0.9 + ct::astype<double>(i); }, v); }), 1e-12, c);
   agrees(ct::vmap([](auto m) { return ct::fori_loop<0, 5>([](auto, auto a) { return ct::matmul(a, a) * 0.5; }, m); }), 1e-12, between<double, 130, 2, 2>(-1, 1));
+}
+
+TEST_CASE("while loops of instances, and loops of one point, inside a kernel") {
+  const auto root = [](auto a) {
+    const auto far = [](auto s) { return ct::abs(std::get<0>(s) * std::get<0>(s) - a_of(s)) > 1e-10 * a_of(s); };
+    const auto step = [](auto s) {
+      const auto [x, a, n, odd] = s;
+      return std::tuple(0.5 * (x + a / x), a, n + 1, !odd);
+    };
+    return ct::while_loop(far, step, std::tuple(0.0 * a + 1.0, a, ct::astype<std::int32_t>(0.0 * a), a < 0));
+  };
+  agrees(ct::vmap(root), 1e-15, between<double, 300>(0.01, 1000));
+  agrees(root, 1e-15, ct::array<double>(17.0));
+  const auto counted = [](auto x) {
+    const auto turn = [](auto i, auto s) {
+      const auto [v, on, n] = s;
+      return std::tuple(ct::flip<0>(v) * 0.9 + ct::astype<double>(i), !on, n + ct::astype<std::int64_t>(on));
+    };
+    return ct::fori_loop<0, 9>(turn, std::tuple(x, x(ct::index<0>) > 0, ct::astype<std::int64_t>(0.0 * x(ct::index<0>))));
+  };
+  agrees(counted, 1e-15, between<double, 3>(0, 1));
 }
 
 TEST_CASE("loops whose condition the host reads, and branches") {

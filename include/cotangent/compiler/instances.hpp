@@ -127,8 +127,8 @@ constexpr bool is_single_instance(const graph& g) {
   flag_list computed;  // or a view of something computed
   computed.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n) {
+    if (has_symbol(g[n].dims) || g[n].dims.size() > single_instance.few) return false;
     const extent size = g[n].dims.size();
-    if (has_symbol(g[n].dims) || size > single_instance.few) return false;
     if (size > most) most = size;
     if (g[n].is_input() || g[n].op->kind == role::source) continue;
     const role kind = g[n].op->kind;

@@ -224,6 +224,9 @@ template <class Queue> struct backend {
   /// Turns of a loop whose carries stay in registers, in one kernel; and of one whose body works row by row.
   template <class Facts> static constexpr bool keeps_in_registers() { return true; }
   template <class Facts, class Turns> static void loop_in_registers(const typename Facts::body::state& b, const Turns& turns) { run_loop<Facts>(b, turns); }
+  template <class Facts, class Carried> static void while_in_registers(const typename Facts::condition::state& c, const typename Facts::body::state& b, const Carried& carry) {
+    run_while<Facts>(c, b, carry);
+  }
   template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) { turns.run(b); }
 
   template <int Count> using numbers = numbers_on_device<Queue, Count>;
