@@ -70,6 +70,7 @@ class scheduler {
     find_spaces();
     form_groups();
     order_groups();
+    join_later_groups();
     mark_stored();
     make_buffers();
     for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
@@ -451,6 +452,73 @@ class scheduler {
       renumber();
     }
   }
+  /// A kernel that nothing waits for joins a later one over the same points that reads the same large array.
+  constexpr void join_later_groups() {
+    constexpr std::size_t most_members = 64, most_looks = 12;
+    constexpr extent large = 1 << 16;
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      const int early = order_[i];
+      group& x = groups_[std::size_t(early)];
+      if (x.node >= 0 || x.space.rank == 0 || (!has_symbol(x.space) && x.space.size() < large) || fills(x)) continue;
+      for (std::size_t j = i + 1; j < order_.size() && j <= i + most_looks; ++j) {
+        const int late = order_[j];
+        group& y = groups_[std::size_t(late)];
+        bool uses = false;
+        static_cast<void>(last_needed(late, early, uses));
+        if (uses && (y.space_number != x.space_number || waits(late, early))) break;
+        const bool fits = y.node < 0 && y.space_number == x.space_number && x.members.size() + y.members.size() <= most_members;
+        if (!fits || !(uses || share_operand(early, late))) {
+          if (uses) break;
+          continue;
+        }
+        for (const member& m : x.members) (m.write >= 0 ? writes_[std::size_t(m.write)].group : group_[std::size_t(m.node)]) = late;
+        sequence<member> all = x.members;
+        for (const member& m : y.members) all.push_back(m);
+        y.members = all;
+        x.members.clear();
+        break;
+      }
+    }
+  }
+  /// Whether kernel `late` needs more of the kernel `early` than values at the same point.
+  constexpr bool waits(int late, int early) const {
+    for (const member& m : groups_[std::size_t(late)].members) {
+      const int n = m.write >= 0 ? writes_[std::size_t(m.write)].source : m.node;
+      if (m.write >= 0 && needs_more(n, early)) return true;
+      for (int k = 0; m.write < 0 && k < at(n).operand_count; ++k)
+        if (needs_more(g_.operand(n, k), early)) return true;
+    }
+    return false;
+  }
+  constexpr bool needs_more(int n, int early) const { return group_.items[origin_.items[n]] == early && first_use(n, groups_[std::size_t(early)].space_number) > early; }
+  /// Whether a kernel writes parts of arrays.
+  constexpr bool fills(const group& x) const {
+    for (const member& m : x.members)
+      if (m.write >= 0 && writes_[std::size_t(m.write)].target >= 0) return true;
+    return false;
+  }
+  /// Whether two kernels over the same points read the same array of as many elements.
+  constexpr bool share_operand(int a, int b) const {
+    const sequence<int> of_a = arrays_read(a), of_b = arrays_read(b);
+    for (int n : of_a)
+      for (int m : of_b)
+        if (n == m) return true;
+    return false;
+  }
+  /// The arrays over all of a kernel's points that it reads, or that what it may compute again reads.
+  constexpr sequence<int> arrays_read(int g) const {
+    constexpr std::size_t most = 64;
+    sequence<int> todo, read;
+    for (const member& m : groups_[std::size_t(g)].members) todo.push_back(m.write >= 0 ? writes_[std::size_t(m.write)].source : m.node);
+    for (std::size_t i = 0; i < todo.size() && i < most; ++i) {
+      const int n = todo[i], from = origin_.items[n];
+      const bool inside = i < groups_[std::size_t(g)].members.size() || (kinds_.items[from] == role::pointwise && !stored_.items[from]);
+      if (space_.items[from] != groups_[std::size_t(g)].space_number) continue;
+      if (!inside) read.push_back(from);
+      for (int k = 0; inside && k < at(from).operand_count; ++k) todo.push_back(g_.operand(from, k));
+    }
+    return read;
+  }
   constexpr void renumber() {
     position_.assign(groups_.size(), 0);
     for (std::size_t i = 0; i < order_.size(); ++i) position_[std::size_t(order_[i])] = int(i);
@@ -713,8 +781,17 @@ class scheduler {
       for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i], x.space);
       if (const int lanes = lane_axis(x.space); lanes >= 0) move_last(lanes);
       step_.after_rows = choices_.products_by_rows && position > 0 && runs_after_rows(x);
+      if (!writes_something()) {  // all that it computes is computed again elsewhere
+        out_.statements.count = std::size_t(step_.statements), out_.step_buffers.count = std::size_t(step_.buffers), out_.slots.count = std::size_t(step_.slots);
+        return;
+      }
     }
     out_.steps.push_back(step_);
+  }
+  constexpr bool writes_something() const {
+    for (int i = 0; i < step_.statement_count; ++i)
+      if (const auto what = out_.statements.items[step_.statements + i].what; what == statement::store || what == statement::reduce) return true;
+    return false;
   }
 
   /// Makes a dimension of the kernel its last.

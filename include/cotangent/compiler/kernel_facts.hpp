@@ -90,6 +90,7 @@ struct kernel_shape {
   int work = 0;            // statements evaluated per point, for deciding about tasks
   int widest = 1;          // bytes of the widest type
   bool scatters = false;   // has a store whose address is computed: order matters
+  bool stores_once = false;
 };
 
 template <extent... Extents> constexpr merged_dims dims_of(space<Extents...>, std::uint32_t merges) {
@@ -128,6 +129,7 @@ template <kernel_shape Shape, extent... Extents> struct layout<Shape, space<Exte
   /// Whether every extent is a number, and how many points there are then.
   static constexpr bool is_static = !(false || ... || is_slot(Extents));
   static constexpr extent points = is_static ? (extent(1) * ... * Extents) : -1;
+  static COTANGENT_INLINE constexpr extent points_of([[maybe_unused]] const extent* slots) { return (extent(1) * ... * value_of<Extents>(slots)); }
 };
 
 namespace facts {
@@ -172,6 +174,7 @@ struct form_facts {
   int index_registers[max_rank] = {};  // the registers of its run-time indices
   extent index_strides[max_rank] = {};
   int index_count = 0;
+  bool once = false;                   // store_once
   std::uint32_t windowed = 0;          // bit d is set if it is read at another index along kernel dimension d
 
   constexpr void names(extent e) {
@@ -234,6 +237,11 @@ template <class T, int B, class A, class... X> constexpr form_facts describe(sto
   f.accesses(A{}, extents);
   const int done[] = {0, f.indexes(X{})...};
   (void)done;
+  return f;
+}
+template <class T, int B, class A> constexpr form_facts describe(store_once<T, B, A>, const extent* extents) {
+  form_facts f = describe(store<T, B, A>{}, extents);
+  f.once = true;
   return f;
 }
 template <class Op, class T, int B, class A> constexpr form_facts describe(reduce<Op, T, B, A>, const extent* extents) {
@@ -390,6 +398,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     if (forms[f].slots > shape.slots) shape.slots = forms[f].slots;
     if (forms[f].buffer >= shape.buffers) shape.buffers = forms[f].buffer + 1;
     if (size_of(forms[f].type) > shape.widest) shape.widest = size_of(forms[f].type);
+    shape.stores_once = shape.stores_once || forms[f].once;
   }
   const merged_dims dims = dims_of(over, shape.merges);
   const int lane = dims.rank > 0 ? dims.last[dims.rank - 1] : -1;

@@ -1,6 +1,7 @@
 #pragma once
 /// Lowering: statements of a plan as kernel types.
 
+#include <algorithm>
 #include <bit>
 
 #include <cotangent/compiler/kernel.hpp>
@@ -109,14 +110,29 @@ template <const auto& Plan, const auto& Graph> struct lowering {
   template <int W>
   using window_type = window_along<Plan.windows[W].dimension, Plan.windows[W].offset, Plan.windows[W].extent_inside, Plan.windows[W].wraps>;
 
+  /// Whether store I of a step writes an output that no other step looks at, with neighbouring lanes side by side, and that may be so
+  /// large that it leaves the caches before anything reads it.
+  template <int Step, int I> static consteval bool is_stored_once() {
+    constexpr extent large = extent(1) << 25;  // bytes
+    constexpr const statement& s = Plan.statements[I];
+    constexpr int number = Plan.step_buffers[std::size_t(Plan.steps[Step].buffers + s.buffer)];
+    constexpr const buffer& b = Plan.buffers[std::size_t(number)];
+    constexpr int rank = s.where.strides.rank;
+    if constexpr (b.where != buffer::output || std::count(Plan.step_buffers.begin(), Plan.step_buffers.end(), number) > 1 || b.reuses >= 0 || rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean) return false;
+    else return s.where.strides[rank - 1] == 1 && (has_symbol(b.dims) || b.dims.size() * size_of(b.type) >= large);
+  }
+
   /// The form of statement I of the plan; the statements of its kernel start at First.
-  template <int First, int I> static consteval auto form() {
+  template <int Step, int First, int I> static consteval auto form() {
     constexpr auto what = Plan.statements[I].what;
     constexpr int b = Plan.statements[I].buffer;
     using T = type_of<Plan.statements[I].type>;
     if constexpr (what == statement::constant) return type_is<kernels::constant<T, element_bits(Plan.statements[I].type, Plan.statements[I].bits)>>{};
     else if constexpr (what == statement::index) return type_is<kernels::index<T, Plan.statements[I].dimension>>{};
-    else if constexpr (what == statement::store) return type_is<kernels::store<T, b, access_of<I>>>{};
+    else if constexpr (what == statement::store) {
+      if constexpr (is_stored_once<Step, I>()) return type_is<kernels::store_once<T, b, access_of<I>>>{};
+      else return type_is<kernels::store<T, b, access_of<I>>>{};
+    }
     else if constexpr (what == statement::reduce) return type_is<kernels::reduce<typename decltype(program<I>())::type, T, b, access_of<I>>>{};
     else if constexpr (what == statement::load && Plan.statements[I].windowed != 0)
       return []<std::size_t... K>(std::index_sequence<K...>) {
@@ -152,7 +168,7 @@ template <const auto& Plan, const auto& Graph> struct lowering {
   template <int Step, int First, class Dimensions, class Forms, class Code> struct lowered_step;
   template <int Step, int First, std::size_t... D, std::size_t... F, std::size_t... C>
   struct lowered_step<Step, First, std::index_sequence<D...>, std::index_sequence<F...>, std::index_sequence<C...>> {
-    using type = kernel<space<Plan.steps[Step].space.dims[D]...>, forms<typename decltype(form<First, First + numbered<Step>.examples[F]>())::type...>,
+    using type = kernel<space<Plan.steps[Step].space.dims[D]...>, forms<typename decltype(form<Step, First, First + numbered<Step>.examples[F]>())::type...>,
                         code<Step>[C]...>;
   };
   /// The kernel type of a step.

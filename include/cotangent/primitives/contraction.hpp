@@ -237,6 +237,48 @@ constexpr value sum_of_product(value x, const shape& axes) {
   return rest.rank > 0 ? reduce_sum(product, rest) : product;
 }
 
+/// What `x` repeats along these axes, without them: of a broadcast. Null if it repeats nothing there.
+constexpr value repeated_along(value x, const shape& axes) {
+  const node& n = x.get();
+  if (n.op_id != primitive_of<broadcast_in_dim_p>.id) return {};
+  const value from{x.b, x.b->g.operand(x.id, 0)};
+  const shape kept = complement(axes, x.rank());
+  shape dims, map, left;  // of `from` without the axes; where they go; the result's shape
+  for (extent i : kept) left.push_back(x.dims()[int(i)]);
+  for (int i = 0; i < from.rank(); ++i) {
+    const extent to = x.b->g.attribute(x.id, x.rank() + i);
+    if (axes.contains(to)) {
+      if (from.dims()[i] != 1) return {};
+      continue;
+    }
+    dims.push_back(from.dims()[i]);
+    for (int k = 0; k < kept.rank; ++k)
+      if (kept[k] == to) map.push_back(k);
+  }
+  return broadcast_in_dim(reshape(from, dims), left, map);
+}
+/// The sum along axes of terms, each the product of a factor that does not change there and others, as a sum of the factors times
+/// sums: the sums need not wait for the factors. Null if x is no sum of such terms; numbers are no factors. What is added to a
+/// term without a factor stays together with it: the difference may be small.
+constexpr value sum_of_scaled(value x, const shape& axes) {
+  const node& n = x.get();
+  const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
+  const auto term = [&](value t) {
+    if (t.get().op_id == primitive_of<mul_p>.id)
+      for (int k = 0; k < 2; ++k)
+        if (const value factor = repeated_along({t.b, t.b->g.operand(t.id, k)}, axes)) return factor * reduce_sum({t.b, t.b->g.operand(t.id, 1 - k)}, axes);
+    return sum_of_scaled(t, axes);
+  };
+  if (n.op_id == primitive_of<neg_p>.id) {
+    const value sum = sum_of_scaled(operand(0), axes);
+    return sum ? -sum : sum;
+  }
+  if (n.op_id != primitive_of<add_p>.id && n.op_id != primitive_of<sub_p>.id) return {};
+  const value left = term(operand(0)), right = left ? term(operand(1)) : value{};
+  if (!right) return {};
+  return n.op_id == primitive_of<add_p>.id ? left + right : left - right;
+}
+
 }  // namespace cotangent
 
 #endif

@@ -9,6 +9,7 @@ namespace cotangent {
 constexpr value reduce_max(value x, const shape& axes);
 constexpr value reduce_min(value x, const shape& axes);
 constexpr value sum_of_product(value x, const shape& axes);
+constexpr value sum_of_scaled(value x, const shape& axes);
 
 /// A reduction of a transpose, as a transpose of a reduction: of what, along which axes, and in which order.
 struct reduced_transpose {
@@ -42,7 +43,16 @@ struct reduction_primitive {
     d.attributes = axes_behind.dims;
     return c.b->emit(d);
   }
-  static constexpr value simplify(const call& c) { return c.attribute_count == 0 ? c[0] : of_transpose(c); }
+  static constexpr value simplify(const call& c) {
+    const value same = of_one_element(c);
+    return same ? same : of_transpose(c);
+  }
+  /// A reduction along axes of one element changes nothing.
+  static constexpr value of_one_element(const call& c) {
+    for (extent i : axes(c))
+      if (c[0].dims()[int(i)] != 1) return {};
+    return c.attribute_count == 0 ? c[0] : reshape(c[0], c.dims);
+  }
   /// The reduction of a transpose is that of what is transposed. Null if the operand is no transpose.
   static constexpr value of_transpose(const call& c) {
     if (c[0].get().op_id != primitive_of<transpose_p>.id) return {};
@@ -62,15 +72,16 @@ struct reduce_sum_p : reduction_primitive {
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? reduce_sum(t[0], axes(c)) : value{}; }
   static constexpr value vjp(const call& c, int, value g) { return spread(c, g); }
   static constexpr value simplify(const call& c) {
-    if (c.attribute_count == 0) return c[0];
+    if (const value same = of_one_element(c)) return same;
     if (is_constant(c[0]) && is_floating(c.type)) {
       extent n = 1;
       for (extent i : axes(c)) n = c.b->symbols.combine(symbol::product, n, c[0].dims()[int(i)]);
       if (is_constant(c[0], 0) || !is_symbol(n))
         return constant(*c.b, c.type, c.dims, is_symbol(n) ? 0.0 : double(n) * constant_value(c[0]));
     }
-    const value r = sum_of_product(c[0], axes(c));
-    return r ? r : of_transpose(c);
+    for (value (*rule)(value, const shape&) : {&sum_of_product, &sum_of_scaled})
+      if (const value r = rule(c[0], axes(c))) return r;
+    return of_transpose(c);
   }
   template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a + b; }

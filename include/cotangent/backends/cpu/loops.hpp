@@ -372,6 +372,7 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
 template <class Kernel>
 void run_part(const position<layout_of<Kernel>>& at, const extent* extents, const box& b, const targets<layout_of<Kernel>>& to) {
   sweep(program_of<Kernel>{}, at, extents, b, to);
+  if constexpr (layout_of<Kernel>::shape.stores_once) store_fence();
 }
 
 /// Runs a kernel. `buffers` are the pointers, and `extents` the run-time extents, that its type numbers. An output

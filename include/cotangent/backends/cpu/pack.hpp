@@ -77,6 +77,10 @@ template <class T, int N> class pack {
       std::memcpy(p + k * part_lanes, &v, sizeof v);
     }
   }
+  /// Stores past the caches. p is aligned to the pack, or to a native vector; other threads see it behind store_fence().
+  COTANGENT_HOST_INLINE void store_once(T* p) const {
+    for (int k = 0; k < parts; ++k) vector_store_once(part(k), p + k * part_lanes);
+  }
   /// Stores the first n lanes.
   COTANGENT_HOST_INLINE void store(T* p, int n) const {
     for (int k = 0; k < parts; ++k) vector_store(part(k), p + k * part_lanes, n - k * part_lanes);

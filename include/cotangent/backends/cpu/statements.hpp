@@ -335,6 +335,24 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
   }
 };
 
+/// A kernel that writes so many bytes or more of an array leaves them out of the caches, which they would only pass through.
+inline constexpr extent streamed_bytes = extent(1) << 25;
+
+template <class T, int B, class A, unsigned Sources, class E> struct step<store_once<T, B, A>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
+#ifndef __CUDA_ARCH__
+    using layout = typename E::layout;
+    constexpr int bytes = E::lanes * int(sizeof(T));
+    if constexpr (!E::partial && E::stores && !E::template keeps<B> && lane_stride<layout, A> == 1 && bytes >= 16) {
+      T* p = e.template address<T, B>(A{});
+      if (layout::points_of(e.at.slots) * extent(sizeof(T)) >= streamed_bytes && reinterpret_cast<std::uintptr_t>(p) % std::min(bytes, native_bytes) == 0)
+        return e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)).store_once(p);
+    }
+#endif
+    step<store<T, B, A>, Sources, E>::run(e, places);
+  }
+};
+
 template <class Op, class T, int B, class A, reduce_facts Facts, unsigned Sources, class E>
 struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {

@@ -2,6 +2,7 @@
 /// What the compiler's vectors lack: one native register's worth of fma, rounding, square roots and
 /// memory access for the first n lanes. Host only; pack.hpp is the interface.
 
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -303,6 +304,32 @@ template <class V, class T> COTANGENT_HOST_INLINE V vector_load(const T* p, std:
     for (int i = 0; i < lanes && i < n; ++i) t[i] = p[i];
     return vector_load<V>(t);
   }
+}
+
+/// Stores past the caches; p is aligned to the vector.
+template <class V, class T> COTANGENT_HOST_INLINE void vector_store_once(V v, T* p) {
+#if defined(__clang__)
+  __builtin_nontemporal_store(v, reinterpret_cast<V*>(p));
+#else
+#if defined(COTANGENT_AVX512)
+  if constexpr (sizeof(V) == 64) return _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)v);
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(V) == 32) return _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)v);
+#endif
+#if defined(__SSE2__)
+  if constexpr (sizeof(V) == 16) return _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)v);
+#endif
+  std::memcpy(p, &v, sizeof v);
+#endif
+}
+/// Behind it, other threads see what vector_store_once has stored.
+inline void store_fence() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
 }
 
 /// Stores the first n lanes. Nothing past p[n - 1] is touched. n may lie outside [0, lanes].
