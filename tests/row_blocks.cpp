@@ -184,3 +184,85 @@ TEST_CASE("rows whose length is known at run time only, and their sums") {
   check(ct::array<float, ct::dyn, ct::dyn>({0, 5}), filled(ct::array<float, ct::dyn>({5})));
   check(ct::array<float, 64, ct::dyn>({64, 0}), ct::array<float, ct::dyn>({0}));
 }
+
+namespace {
+
+/// Layer normalization with a gain and a bias, and the cotangents of all three.
+constexpr auto layer_norm = [](auto x, auto gain, auto bias) {
+  const auto d = x - ct::mean(x, ct::axis<1>, ct::keepdims);
+  return d * ct::rsqrt(ct::mean(ct::square(d), ct::axis<1>, ct::keepdims) + 1e-3) * gain + bias;
+};
+constexpr auto layer_norm_both_ways = [](auto g, auto x, auto gain, auto bias) {
+  const auto [y, pull] = ct::vjp(layer_norm, x, gain, bias);
+  return std::tuple(y, pull(g));
+};
+int count(const std::string& text, const std::string& what) {
+  int n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("layer normalization and its cotangents take three passes over the rows") {
+  const auto x = between<double, 300, 256>(-2, 2), g = between<double, 300, 256>(-1, 1, 1);
+  const auto gain = between<double, 256>(0.5, 1.5, 2), bias = between<double, 256>(-1, 1, 3);
+  CHECK(count(ct::jit(layer_norm_both_ways).kernels(g, x, gain, bias), "kernel over [300,256]") == 3);
+  check_jit(layer_norm_both_ways, 1e-12, g, x, gain, bias);
+  check_jit(layer_norm_both_ways, 1e-12, between<double, 3, 7>(-1, 1, 1), between<double, 3, 7>(-2, 2), between<double, 7>(0.5, 1.5, 2), between<double, 7>(-1, 1, 3));
+}
+
+TEST_CASE("sums of terms with factors of their rows") {
+  const auto sums = [](auto x, auto y, auto a, auto b) {
+    const auto column = [](auto v) { return ct::expand_dims<1>(v); };
+    return std::tuple(ct::sum(column(a) * x + column(b) * y, ct::axis<1>), ct::sum(column(a) * x - (column(b) * y + x * column(a * b)), ct::axis<1>), ct::sum(-(x * column(b) - y * column(a)), ct::axis<1>),
+                      ct::sum(column(a) * x + y, ct::axis<1>), ct::sum(x * a(ct::index<0>) + y * b(ct::index<1>)), ct::sum(column(a) * x + column(b) * y, ct::axis<0>));
+  };
+  check_jit(sums, 1e-13, between<double, 6, 5>(-1, 1), between<double, 6, 5>(-1, 1, 1), between<double, 6>(-1, 1, 2), between<double, 6>(-1, 1, 3));
+  check_rules_of(sums, std::tuple(between<double, 3, 4>(-1, 1), between<double, 3, 4>(-1, 1, 1), between<double, 3>(-1, 1, 2), between<double, 3>(-1, 1, 3)));
+  // What is subtracted from a row is no factor: the differences are small, and their sum is exact.
+  ct::array<float, 2, 64> far = ct::full<float, 2, 64>(3e7f);
+  far(0, 3) += 8, far(1, 9) -= 16;
+  const auto shifted = ct::jit([](auto x) { return ct::sum(x - ct::slice<ct::full_extent, ct::range<0, 1>>(x), ct::axis<1>); })(far);
+  CHECK(shifted(0) == 8);
+  CHECK(shifted(1) == -16);
+}
+
+TEST_CASE("a kernel that nothing waits for joins a later one, but not past what reads its results") {
+  const auto x = between<double, 300, 256>(-1, 1);
+  const auto apart = [](auto x) {  // the first kernel's result is a column's sum, which the second needs
+    const auto y = ct::exp(x);
+    return std::tuple(y, x * ct::sum(y, ct::axis<0>));
+  };
+  const auto together = [](auto x) {
+    const auto centered = x - ct::mean(x, ct::axis<0>);
+    return std::tuple(ct::sin(x) * 0.5, centered * centered);
+  };
+  CHECK(count(ct::jit(apart).kernels(x), "kernel over [300,256]") == 2);
+  CHECK(count(ct::jit(together).kernels(x), "kernel over [300,256]") == 2);  // the sum's, and one for both results
+  check_jit(apart, 1e-12, x);
+  check_jit(together, 1e-12, x);
+}
+
+TEST_CASE("large results pass by the caches: any length, rows that are not aligned, extents known at run time") {
+  const auto f = [](auto x) { return std::tuple(2.0f * x + 1.0f, ct::sum(x, ct::axis<0>)); };
+  const auto check = [&](const auto& x) {
+    const auto [y, sums] = ct::jit(f)(x);
+    extent wrong = 0;
+    for (extent k = 0; k < x.size(); ++k) wrong += y.data()[k] != 2.0f * x.data()[k] + 1.0f;
+    CHECK(wrong == 0);
+  };
+  constexpr extent rows = 211, columns = 39773;  // more than 32 MiB
+  const auto number = [](extent k) { return float(k % 1021) * 0.25f; };
+  ct::array<float, rows, columns> x;
+  ct::array<float, ct::dyn, ct::dyn> y({rows, columns});
+  for (extent k = 0; k < x.size(); ++k) x.data()[k] = y.data()[k] = number(k);
+  check(x);
+  check(y);
+  ct::array<double, 5000003> z;
+  for (extent k = 0; k < z.size(); ++k) z(k) = double(k);
+  const auto w = ct::jit([](auto v) { return ct::flip<0>(v) * 3.0; })(z);
+  extent wrong = 0;
+  for (extent k = 0; k < z.size(); ++k) wrong += w(k) != 3.0 * double(z.size() - 1 - k);
+  CHECK(wrong == 0);
+}

@@ -782,6 +782,7 @@ class scheduler {
       if (const int lanes = lane_axis(x.space); lanes >= 0) move_last(lanes);
       step_.after_rows = choices_.products_by_rows && position > 0 && runs_after_rows(x);
       if (!writes_something()) {  // all that it computes is computed again elsewhere
+        for (int i = 0; i < step_.statement_count; ++i) out_.statements.items[step_.statements + i] = {};
         out_.statements.count = std::size_t(step_.statements), out_.step_buffers.count = std::size_t(step_.buffers), out_.slots.count = std::size_t(step_.slots);
         return;
       }

@@ -119,7 +119,8 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     constexpr const buffer& b = Plan.buffers[std::size_t(number)];
     constexpr int rank = s.where.strides.rank;
     if constexpr (b.where != buffer::output || std::count(Plan.step_buffers.begin(), Plan.step_buffers.end(), number) > 1 || b.reuses >= 0 || rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean) return false;
-    else return s.where.strides[rank - 1] == 1 && (has_symbol(b.dims) || b.dims.size() * size_of(b.type) >= large);
+    else if constexpr (has_symbol(b.dims)) return s.where.strides[rank - 1] == 1;
+    else return s.where.strides[rank - 1] == 1 && b.dims.size() * size_of(b.type) >= large;
   }
 
   /// The form of statement I of the plan; the statements of its kernel start at First.

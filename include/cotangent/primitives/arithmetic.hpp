@@ -89,6 +89,7 @@ struct mul_p : differentiable<mul_p> {
 struct div_p : differentiable<div_p> {
   static constexpr std::string_view name = "div";
   static constexpr value derivative(const call& c, int k, value g) {
+    if (k == 0 && is_constant(c[1])) return g / c[1];
     const value inverse = 1.0 / c[1];  // one for all directions
     return k == 0 ? g * inverse : -g * (c.result * inverse);
   }
