@@ -483,10 +483,12 @@ class scheduler {
   /// Whether kernel `late` needs more of the kernel `early` than values at the same point.
   constexpr bool waits(int late, int early) const {
     for (const member& m : groups_[std::size_t(late)].members) {
-      const int n = m.write >= 0 ? writes_[std::size_t(m.write)].source : m.node;
-      if (m.write >= 0 && needs_more(n, early)) return true;
-      for (int k = 0; m.write < 0 && k < at(n).operand_count; ++k)
-        if (needs_more(g_.operand(n, k), early)) return true;
+      if (m.write >= 0) {
+        if (needs_more(writes_[std::size_t(m.write)].source, early)) return true;
+        continue;
+      }
+      for (int k = 0; k < at(m.node).operand_count; ++k)
+        if (needs_more(g_.operand(m.node, k), early)) return true;
     }
     return false;
   }
