@@ -238,6 +238,12 @@ TEST_CASE("a kernel that nothing waits for joins a later one, but not past what 
     const auto centered = x - ct::mean(x, ct::axis<0>);
     return std::tuple(ct::sin(x) * 0.5, centered * centered);
   };
+  const auto multiplied = [](auto x, auto w) {  // a matrix product reads what the first kernel makes
+    const auto y = ct::sin(x);
+    return std::tuple(x * ct::sum(ct::matmul(y, w)), x - ct::sum(ct::cumsum(y, ct::axis<1>)));
+  };
+  const auto w = between<double, 256, 40>(-1, 1, 1);
+  check_jit(multiplied, 1e-12, x, w);
   CHECK(count(ct::jit(apart).kernels(x), "kernel over [300,256]") == 2);
   CHECK(count(ct::jit(together).kernels(x), "kernel over [300,256]") == 2);  // the sum's, and one for both results
   check_jit(apart, 1e-12, x);

@@ -463,8 +463,7 @@ class scheduler {
       for (std::size_t j = i + 1; j < order_.size() && j <= i + most_looks; ++j) {
         const int late = order_[j];
         group& y = groups_[std::size_t(late)];
-        bool uses = false;
-        static_cast<void>(last_needed(late, early, uses));
+        const bool uses = reads_from(late, early);
         if (uses && (y.space_number != x.space_number || waits(late, early))) break;
         const bool fits = y.node < 0 && y.space_number == x.space_number && x.members.size() + y.members.size() <= most_members;
         if (!fits || !(uses || share_operand(early, late))) {
@@ -479,6 +478,15 @@ class scheduler {
         break;
       }
     }
+  }
+  /// Whether a group, a kernel or not, reads what the kernel `early` makes.
+  constexpr bool reads_from(int late, int early) {
+    const group& y = groups_[std::size_t(late)];
+    bool uses = false;
+    if (y.node < 0) static_cast<void>(last_needed(late, early, uses));
+    else
+      for (int k = 0; k < at(y.node).operand_count; ++k) uses = uses || group_.items[origin_.items[g_.operand(y.node, k)]] == early;
+    return uses;
   }
   /// Whether kernel `late` needs more of the kernel `early` than values at the same point.
   constexpr bool waits(int late, int early) const {

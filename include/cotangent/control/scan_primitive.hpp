@@ -293,12 +293,15 @@ struct scan_p : several_results {
     if (!s.body.symbols.empty() || !w.body.symbols.empty() || s.length != w.length || s.reverse != w.reverse || (s.indexed && !w.indexed)) return {};
     sequence<int> inputs, found;
     if (s.indexed) inputs.push_back(0);
-    for (int k : carries) inputs.push_back(k < 0 ? -1 : int(w.carry(std::size_t(k))));
+    for (int k : carries) {
+      if (k < 0) return {};
+      inputs.push_back(int(w.carry(std::size_t(k))));
+    }
     inputs = concat(concat(inputs, places_of(s.xs, w.xs, w.element(0))), places_of(s.constants, w.constants, w.constant(0)));
     const sequence<int> nodes = found_within(w.body, s.body, inputs);
     for (std::size_t o = 0; o < nodes.size(); ++o) {
       const bool carried = o < s.carries.size();
-      std::size_t at = carried ? (carries[o] < 0 ? w.body.outputs.size() : std::size_t(carries[o])) : w.carries.size();
+      std::size_t at = carried ? std::size_t(carries[o]) : w.carries.size();
       while (!carried && at < w.body.outputs.size() && w.body.outputs[at] != nodes[o]) ++at;
       if (at == w.body.outputs.size() || w.body.outputs[at] != nodes[o]) return {};
       found.push_back(int(at));

@@ -258,19 +258,20 @@ constexpr value repeated_along(value x, const shape& axes) {
   return broadcast_in_dim(reshape(from, dims), left, map);
 }
 /// The sum along axes of terms, each the product of a factor that does not change there and others, as a sum of the factors times
-/// sums: the sums need not wait for the factors. Null if x is no sum of such terms; numbers are no factors. What is added to a
+/// sums: the sums need not wait for the factors. Null if x is no sum of such terms, at most 2^depth; numbers are no factors. What is added to a
 /// term without a factor stays together with it: the difference may be small.
-constexpr value sum_of_scaled(value x, const shape& axes) {
+constexpr value sum_of_scaled(value x, const shape& axes, int depth) {
+  if (depth == 0) return {};
   const node& n = x.get();
   const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
   const auto term = [&](value t) {
     if (t.get().op_id == primitive_of<mul_p>.id)
       for (int k = 0; k < 2; ++k)
         if (const value factor = repeated_along({t.b, t.b->g.operand(t.id, k)}, axes)) return factor * reduce_sum({t.b, t.b->g.operand(t.id, 1 - k)}, axes);
-    return sum_of_scaled(t, axes);
+    return sum_of_scaled(t, axes, depth - 1);
   };
   if (n.op_id == primitive_of<neg_p>.id) {
-    const value sum = sum_of_scaled(operand(0), axes);
+    const value sum = sum_of_scaled(operand(0), axes, depth - 1);
     return sum ? -sum : sum;
   }
   if (n.op_id != primitive_of<add_p>.id && n.op_id != primitive_of<sub_p>.id) return {};

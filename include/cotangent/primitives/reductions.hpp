@@ -9,7 +9,7 @@ namespace cotangent {
 constexpr value reduce_max(value x, const shape& axes);
 constexpr value reduce_min(value x, const shape& axes);
 constexpr value sum_of_product(value x, const shape& axes);
-constexpr value sum_of_scaled(value x, const shape& axes);
+constexpr value sum_of_scaled(value x, const shape& axes, int depth = 4);
 
 /// A reduction of a transpose, as a transpose of a reduction: of what, along which axes, and in which order.
 struct reduced_transpose {
@@ -79,8 +79,8 @@ struct reduce_sum_p : reduction_primitive {
       if (is_constant(c[0], 0) || !is_symbol(n))
         return constant(*c.b, c.type, c.dims, is_symbol(n) ? 0.0 : double(n) * constant_value(c[0]));
     }
-    for (value (*rule)(value, const shape&) : {&sum_of_product, &sum_of_scaled})
-      if (const value r = rule(c[0], axes(c))) return r;
+    if (const value r = sum_of_product(c[0], axes(c))) return r;
+    if (const value r = sum_of_scaled(c[0], axes(c))) return r;
     return of_transpose(c);
   }
   template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }
