@@ -59,7 +59,16 @@ template <int N> void check_slopes_of_products(int zeros) {
 template <int... N> void check_slopes_of_lengths() { (void(check_slopes_of_products<N>(0)), ...); (void(check_slopes_of_products<N>(N > 1)), ...); (void(check_slopes_of_products<N>(N > 1 ? 2 : 1)), ...); }
 }  // namespace
 
-TEST_CASE("derivatives of products of many numbers") { check_slopes_of_lengths<1, 2, 7, 9, 67, 4200>(); }
+TEST_CASE("derivatives of products of many numbers") {
+  check_slopes_of_lengths<1, 2, 7, 9, 67, 4200>();
+  const auto x = between<double, 3, 17>(0.7, 1.4);  // rows whose number is known at run time only
+  ct::array<double, ct::dyn, 17> rows({3, 17});
+  std::copy_n(x.data(), 51, rows.data());
+  const auto slopes = ct::jit(ct::grad([](auto v) { return ct::sum(row_products(v)); }));
+  const auto have = slopes(rows);
+  const auto want = slopes(x);
+  for (int k = 0; k < 51; ++k) CHECK(have.data()[k] == want.data()[k]);
+}
 
 TEST_CASE("argmax, argmin, any, all and integer sums") {
   check_rules_of<orders::none>(choices, std::tuple(between<double, 2, 3, 5>(-1, 1)));

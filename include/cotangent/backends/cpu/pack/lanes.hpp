@@ -192,7 +192,7 @@ template <class T> COTANGENT_INLINE pack<T, 1> select(mask<int(sizeof(T)), 1> m,
   return m[0] ? a : b;
 }
 template <int Bytes, int N> COTANGENT_HOST_INLINE mask<Bytes, N> select(mask<Bytes, N> m, mask<Bytes, N> a, mask<Bytes, N> b) {
-  return (m & a) | (!m & b);
+  return (m & a) | ((!m) & b);
 }
 template <int Bytes> COTANGENT_INLINE mask<Bytes, 1> select(mask<Bytes, 1> m, mask<Bytes, 1> a, mask<Bytes, 1> b) { return m[0] ? a : b; }
 
