@@ -73,7 +73,7 @@ using flag_list = sequence<char>;
 
 /// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
 struct rule_set {
-  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false;
+  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false, found_in = false;
 };
 
 /// What reverse mode keeps of an operation with several results between its way forward and its way back.
@@ -181,6 +181,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { &P::elements; }) t.elements = &P::elements, t.has.elements = true;
   if constexpr (P::kind == role::reduction) t.combine = &P::template combine<value>;
   if constexpr (requires { &P::batch_all; }) t.all = &multiple_rules_for<P>, t.has.several = true;
+  if constexpr (requires { &P::found_in; }) t.has.found_in = true;
   return t;
 }
 

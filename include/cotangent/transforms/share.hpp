@@ -29,7 +29,7 @@ class sharing {
     whole_.assign(g.nodes.size(), -1);
     number_.assign(g.nodes.size(), -1);
     for (int n = 0; n < g.size(); ++n)
-      if (has_several_results(g[n]) && g[n].op->all->found_in) calls_.push_back(n);
+      if (has_several_results(g[n]) && g[n].op->has.found_in) calls_.push_back(n);
   }
 
   constexpr graph run() {
