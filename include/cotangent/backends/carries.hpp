@@ -61,6 +61,15 @@ template <int... Role> struct loop_roles {
     const int all[] = {Role..., 0};
     return {loop_buffer::kind(all[b] % 8), all[b] / 8};
   }
+  /// Points the buffers of xs and ys at where the turns start (see loop_turns), and says how far they move in each.
+  template <class Turns> static void start(const Turns& turns, void** buffers, extent* steps) {
+    for (int b = 0; b < count; ++b) {
+      const loop_buffer x = of(b);
+      steps[b] = x.what == loop_buffer::x ? turns.x_step[x.number] : x.what == loop_buffer::y ? turns.y_step[x.number] : 0;
+      if (x.what == loop_buffer::x) buffers[b] = const_cast<std::byte*>(turns.x_at[x.number]);
+      if (x.what == loop_buffer::y) buffers[b] = turns.y_at[x.number];
+    }
+  }
   /// To the next elements of xs and ys; `steps` are in bytes.
   static COTANGENT_INLINE void advance([[maybe_unused]] void** buffers, [[maybe_unused]] const extent* steps) {
     [[maybe_unused]] int b = 0;
@@ -72,6 +81,17 @@ template <int... Role> struct loop_roles {
   template <int R> static constexpr bool moves = R % 8 == loop_buffer::x || R % 8 == loop_buffer::y;
 };
 constexpr int role_number(loop_buffer b) { return int(b.what) + 8 * b.number; }
+
+/// Where the carries of all rows are before the loop and go after it.
+template <int Carries> struct carry_places {
+  const void* from[Carries + 1];
+  void* to[Carries + 1];
+
+  /// See carried.
+  template <class Carried> explicit carry_places(const Carried& carry) {
+    for (int k = 0; k < Carries; ++k) from[k] = carry.now[k], to[k] = carry.last[k];
+  }
+};
 
 /// One of the carries, by number.
 template <int K, class Carry> struct numbered_carry : Carry {};

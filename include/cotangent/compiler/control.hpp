@@ -158,42 +158,55 @@ template <class Executable, int Step> struct step_access {
   extent bytes(dtype type, const shape& dims) const { return s.value(dims).size() * size_of(type); }
 };
 
-/// Whether each point of a loop's body along its outermost dimension, an instance, touches the elements of the carries that
-/// are its own and nothing else that is written: then a thread can run all turns of some instances. The body must be one
-/// kernel without reductions. Its carries are the inputs from First on and the first outputs.
-template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
-  constexpr const auto& plan = Body::plan;
-  if (Carries == 0 || plan.steps.size() != 1 || plan.steps[0].node >= 0 || plan.steps[0].space.rank == 0) return false;
+/// Whether a plan is one kernel that reduces nothing but, if that is allowed, by `op_id`.
+template <class Plan> constexpr bool is_one_kernel(const Plan& plan, std::uint64_t op_id = 0) {
+  if (plan.steps.size() != 1 || plan.steps[0].node >= 0) return false;
+  for (const statement& s : plan.statements)
+    if (s.what == statement::reduce && s.op_id != op_id) return false;
+  return true;
+}
+/// Whether fits(statement, buffer) holds of each load and store of a plan of one kernel whose buffer `which` names.
+template <class Plan, class Which, class Fits> constexpr bool accesses_fit(const Plan& plan, const Which& which, const Fits& fits) {
   const step& x = plan.steps[0];
-  const extent rows = extent_named(plan, x, x.space[0]);
   for (int i = 0; i < x.statement_count; ++i) {
     const statement& s = plan.statements[std::size_t(x.statements + i)];
-    if (s.what == statement::reduce) return false;
     if (s.what != statement::load && s.what != statement::store) continue;
     const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
-    const bool carried = (b.where == buffer::input && b.number >= First && b.number < First + Carries) || (b.where == buffer::output && b.number < Carries);
-    if (carried && (b.dims.rank == 0 || b.dims[0] != rows || is_symbol(row_elements(b, rows)) || !stays_in_row(plan, x, s, b, rows))) return false;
+    if (which(b) && !fits(s, b)) return false;
   }
   return true;
 }
+/// The carries of a body: its inputs from First on and its first outputs.
+template <int Carries, int First> constexpr bool is_carried(const buffer& b) {
+  return (b.where == buffer::input && b.number >= First && b.number < First + Carries) || (b.where == buffer::output && b.number < Carries);
+}
+/// Whether an access to an array of as many rows as the kernel of a plan stays in its row.
+template <class Plan> constexpr bool is_of_own_row(const Plan& plan, const statement& s, const buffer& b) {
+  const extent rows = extent_named(plan, plan.steps[0], plan.steps[0].space[0]);
+  return b.dims.rank > 0 && b.dims[0] == rows && !is_symbol(row_elements(b, rows)) && stays_in_row(plan, plan.steps[0], s, b, rows);
+}
+/// Whether an access is to one element of an array, or of the kernel's row of it, that is known now.
+constexpr bool is_at_known_place(const statement& s) { return s.indexed_strides.rank == 0 && s.windowed == 0 && !is_symbol(s.where.offset); }
+/// Whether all extents of a kernel from dimension `first` on are 1.
+constexpr bool has_one_point(const step& kernel, int first) {
+  for (int d = first; d < kernel.space.rank; ++d)
+    if (kernel.space[d] != 1) return false;
+  return true;
+}
 
-/// Whether a loop's body is one kernel of a single point, which touches elements of the carries at known places. Its carries are
-/// as in runs_by_rows.
+/// Whether each point of a loop's body along its outermost dimension, an instance, touches the elements of the carries that
+/// are its own and nothing else that is written: then a thread can run all turns of some instances. The body must be one
+/// kernel without reductions.
+template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
+  constexpr const auto& plan = Body::plan;
+  if (Carries == 0 || !is_one_kernel(plan) || plan.steps[0].space.rank == 0) return false;
+  return accesses_fit(plan, is_carried<Carries, First>, [&](const statement& s, const buffer& b) { return is_of_own_row(plan, s, b); });
+}
+/// Whether a loop's body is one kernel of a single point, which touches elements of the carries at known places.
 template <class Body, int Carries, int First> constexpr bool is_one_point() {
   constexpr const auto& plan = Body::plan;
-  if (Carries == 0 || plan.steps.size() != 1 || plan.steps[0].node >= 0) return false;
-  const step& x = plan.steps[0];
-  for (extent e : x.space)
-    if (e != 1) return false;
-  for (int i = 0; i < x.statement_count; ++i) {
-    const statement& s = plan.statements[std::size_t(x.statements + i)];
-    if (s.what == statement::reduce) return false;
-    if (s.what != statement::load && s.what != statement::store) continue;
-    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
-    const bool carried = (b.where == buffer::input && b.number >= First && b.number < First + Carries) || (b.where == buffer::output && b.number < Carries);
-    if (carried && (has_symbol(b.dims) || s.indexed_strides.rank > 0 || s.windowed != 0 || is_symbol(s.where.offset))) return false;
-  }
-  return true;
+  if (Carries == 0 || !is_one_kernel(plan) || !has_one_point(plan.steps[0], 0)) return false;
+  return accesses_fit(plan, is_carried<Carries, First>, [](const statement& s, const buffer& b) { return is_at_known_place(s) && !has_symbol(b.dims); });
 }
 
 /// What a buffer of a loop's body is to the loop, where the body is one kernel.
@@ -223,22 +236,13 @@ template <class Facts> constexpr loop_buffer test_buffer_of(int local) {
 /// one point.
 template <class Condition, int Tested, bool OnePoint> constexpr bool tests_by_rows() {
   constexpr const auto& plan = Condition::plan;
-  if (plan.steps.size() != 1 || plan.steps[0].node >= 0 || (!OnePoint && plan.steps[0].space.rank == 0)) return false;
-  const step& x = plan.steps[0];
-  for (int d = OnePoint ? 0 : 1; d < x.space.rank; ++d)
-    if (x.space[d] != 1) return false;
-  const extent rows = OnePoint ? 1 : extent_named(plan, x, x.space[0]);
-  for (int i = 0; i < x.statement_count; ++i) {
-    const statement& s = plan.statements[std::size_t(x.statements + i)];
-    if (s.what == statement::reduce && (OnePoint || s.op_id != primitive_of<reduce_or_p>.id)) return false;
-    if (s.what == statement::store && !OnePoint) return false;
-    if (s.what != statement::load) continue;
-    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
-    if (b.where != buffer::input || b.number >= Tested) continue;
-    if ((OnePoint ? has_symbol(b.dims) : is_symbol(row_elements(b, rows))) || s.indexed_strides.rank > 0 || s.windowed != 0 || is_symbol(s.where.offset)) return false;
-    if (!OnePoint && (b.dims.rank == 0 || b.dims[0] != rows || !stays_in_row(plan, x, s, b, rows))) return false;
-  }
-  return true;
+  if (!is_one_kernel(plan, OnePoint ? 0 : primitive_of<reduce_or_p>.id) || !has_one_point(plan.steps[0], OnePoint ? 0 : 1)) return false;
+  if (!OnePoint && plan.steps[0].space.rank == 0) return false;
+  const auto is_input = [](const buffer& b) { return b.where == buffer::input && b.number < Tested; };
+  const auto is_result = [](const buffer& b) { return b.where == buffer::output; };
+  return accesses_fit(plan, is_result, [](const statement&, const buffer&) { return OnePoint; }) && accesses_fit(plan, is_input, [&](const statement& s, const buffer& b) {
+    return is_at_known_place(s) && (OnePoint ? !has_symbol(b.dims) : is_of_own_row(plan, s, b));
+  });
 }
 /// The elements of carry k that belong to a row, in a body that runs by rows; all of them, if it has one point.
 template <class Facts> constexpr extent carry_row(int k) {
@@ -251,10 +255,9 @@ template <class Facts> constexpr extent carry_row(int k) {
 template <class Facts> constexpr bool keeps_carries() {
   constexpr extent most_elements = 64;
   if (!Facts::by_rows && !Facts::one_point) return false;
-  const step& kernel = Facts::body::plan.steps[0];
+  constexpr const auto& plan = Facts::body::plan;
+  if (!has_one_point(plan.steps[0], 1) || !accesses_fit(plan, is_carried<Facts::carries, int(Facts::indexed)>, [](const statement& s, const buffer&) { return is_at_known_place(s); })) return false;
   extent elements = 0;
-  for (int d = 1; d < kernel.space.rank; ++d)
-    if (kernel.space[d] != 1) return false;
   for (int k = 0; k < Facts::carries; ++k) elements += carry_row<Facts>(k);
   return elements <= most_elements;
 }

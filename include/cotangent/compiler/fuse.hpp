@@ -73,7 +73,8 @@ class scheduler {
     join_later_groups();
     mark_stored();
     make_buffers();
-    for (std::size_t i = 0; i < order_.size(); ++i) emit_group(int(i));
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      if (makes_something(groups_[std::size_t(order_[i])])) emit_group(int(i));
     if (choices_.row_blocks) form_blocks(out_, g_, choices_);
     find_lifetimes();
     place_blocks(out_);
@@ -479,28 +480,29 @@ class scheduler {
       }
     }
   }
-  /// Whether a group, a kernel or not, reads what the kernel `early` makes.
-  constexpr bool reads_from(int late, int early) {
-    const group& y = groups_[std::size_t(late)];
-    bool uses = false;
-    if (y.node < 0) static_cast<void>(last_needed(late, early, uses));
-    else
-      for (int k = 0; k < at(y.node).operand_count; ++k) uses = uses || group_.items[origin_.items[g_.operand(y.node, k)]] == early;
-    return uses;
+  /// visit(n) of each node that a group reads, a kernel or not.
+  template <class Visit> constexpr void each_read(int number, const Visit& visit) const {
+    const auto operands = [&](int n) {
+      for (int k = 0; k < at(n).operand_count; ++k) visit(g_.operand(n, k));
+    };
+    const group& x = groups_[std::size_t(number)];
+    if (x.node >= 0) operands(x.node);
+    for (const member& m : x.members)
+      if (m.write >= 0) visit(writes_[std::size_t(m.write)].source);
+      else operands(m.node);
+  }
+  /// Whether a group reads what the kernel `early` makes.
+  constexpr bool reads_from(int late, int early) const {
+    bool reads = false;
+    each_read(late, [&](int n) { reads = reads || group_.items[origin_.items[n]] == early; });
+    return reads;
   }
   /// Whether kernel `late` needs more of the kernel `early` than values at the same point.
   constexpr bool waits(int late, int early) const {
-    for (const member& m : groups_[std::size_t(late)].members) {
-      if (m.write >= 0) {
-        if (needs_more(writes_[std::size_t(m.write)].source, early)) return true;
-        continue;
-      }
-      for (int k = 0; k < at(m.node).operand_count; ++k)
-        if (needs_more(g_.operand(m.node, k), early)) return true;
-    }
-    return false;
+    bool more = false;
+    each_read(late, [&](int n) { more = more || (group_.items[origin_.items[n]] == early && first_use(n, groups_[std::size_t(early)].space_number) > early); });
+    return more;
   }
-  constexpr bool needs_more(int n, int early) const { return group_.items[origin_.items[n]] == early && first_use(n, groups_[std::size_t(early)].space_number) > early; }
   /// Whether a kernel writes parts of arrays.
   constexpr bool fills(const group& x) const {
     for (const member& m : x.members)
@@ -519,13 +521,13 @@ class scheduler {
   constexpr sequence<int> arrays_read(int g) const {
     constexpr std::size_t most = 64;
     sequence<int> todo, read;
-    for (const member& m : groups_[std::size_t(g)].members) todo.push_back(m.write >= 0 ? writes_[std::size_t(m.write)].source : m.node);
+    each_read(g, [&](int n) { todo.push_back(n); });
     for (std::size_t i = 0; i < todo.size() && i < most; ++i) {
-      const int n = todo[i], from = origin_.items[n];
-      const bool inside = i < groups_[std::size_t(g)].members.size() || (kinds_.items[from] == role::pointwise && !stored_.items[from]);
+      const int from = origin_.items[todo[i]];
       if (space_.items[from] != groups_[std::size_t(g)].space_number) continue;
-      if (!inside) read.push_back(from);
-      for (int k = 0; inside && k < at(from).operand_count; ++k) todo.push_back(g_.operand(from, k));
+      const bool computed = kinds_.items[from] == role::pointwise && !stored_.items[from];
+      if (!computed) read.push_back(from);
+      for (int k = 0; computed && k < at(from).operand_count; ++k) todo.push_back(g_.operand(from, k));
     }
     return read;
   }
@@ -545,15 +547,10 @@ class scheduler {
         for (const write& w : writes_)
           if (w.target == from && position_[std::size_t(w.group)] > last) last = position_[std::size_t(w.group)];
     };
-    for (const member& m : groups_[std::size_t(candidate)].members) {
-      if (m.write >= 0) {
-        const write& w = writes_[std::size_t(m.write)];
-        need(w.source);
-        if (w.target >= 0 && is(w.target, primitive_of<pad_p>.id)) last = int(order_.size());  // keeps its place behind the fill
-      } else {
-        for (int k = 0; k < at(m.node).operand_count; ++k) need(g_.operand(m.node, k));
-      }
-    }
+    each_read(candidate, need);
+    for (const member& m : groups_[std::size_t(candidate)].members)
+      if (m.write >= 0 && writes_[std::size_t(m.write)].target >= 0 && is(writes_[std::size_t(m.write)].target, primitive_of<pad_p>.id))
+        last = int(order_.size());  // keeps its place behind the fill
     return last;
   }
 
@@ -791,17 +788,14 @@ class scheduler {
       for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i], x.space);
       if (const int lanes = lane_axis(x.space); lanes >= 0) move_last(lanes);
       step_.after_rows = choices_.products_by_rows && position > 0 && runs_after_rows(x);
-      if (!writes_something()) {  // all that it computes is computed again elsewhere
-        for (int i = 0; i < step_.statement_count; ++i) out_.statements.items[step_.statements + i] = {};
-        out_.statements.count = std::size_t(step_.statements), out_.step_buffers.count = std::size_t(step_.buffers), out_.slots.count = std::size_t(step_.slots);
-        return;
-      }
     }
     out_.steps.push_back(step_);
   }
-  constexpr bool writes_something() const {
-    for (int i = 0; i < step_.statement_count; ++i)
-      if (const auto what = out_.statements.items[step_.statements + i].what; what == statement::store || what == statement::reduce) return true;
+  /// Whether a group leaves something behind: all that other kernels compute is computed again elsewhere.
+  constexpr bool makes_something(const group& x) const {
+    if (x.node >= 0) return true;
+    for (const member& m : x.members)
+      if (m.write >= 0 || copied_.items[m.node] || stored_.items[m.node]) return true;
     return false;
   }
 

@@ -55,6 +55,8 @@ template <class T, int Buffer, class Access, class... Indexed> struct store {};
 
 /// Buffer[access] <- operand, in an array that nothing reads soon: past the caches if it is a large one
 template <class T, int Buffer, class Access> struct store_once {};
+/// What a large one has at least, in bytes.
+inline constexpr extent streamed_bytes = extent(1) << 25;
 
 /// Buffer[access] <- Op over all points of the same access, of the operand. The strides of reduced dimensions are 0.
 /// Op has `template <class T> static constexpr T identity()` and `template <class V> static V combine(V, V)`.

@@ -113,14 +113,13 @@ template <const auto& Plan, const auto& Graph> struct lowering {
   /// Whether store I of a step writes an output that no other step looks at, with neighbouring lanes side by side, and that may be so
   /// large that it leaves the caches before anything reads it.
   template <int Step, int I> static consteval bool is_stored_once() {
-    constexpr extent large = extent(1) << 25;  // bytes
     constexpr const statement& s = Plan.statements[I];
     constexpr int number = Plan.step_buffers[std::size_t(Plan.steps[Step].buffers + s.buffer)];
     constexpr const buffer& b = Plan.buffers[std::size_t(number)];
     constexpr int rank = s.where.strides.rank;
     if constexpr (b.where != buffer::output || std::count(Plan.step_buffers.begin(), Plan.step_buffers.end(), number) > 1 || b.reuses >= 0 || rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean) return false;
     else if constexpr (has_symbol(b.dims)) return s.where.strides[rank - 1] == 1;
-    else return s.where.strides[rank - 1] == 1 && b.dims.size() * size_of(b.type) >= large;
+    else return s.where.strides[rank - 1] == 1 && b.dims.size() * size_of(b.type) >= kernels::streamed_bytes;
   }
 
   /// The form of statement I of the plan; the statements of its kernel start at First.

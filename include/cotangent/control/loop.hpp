@@ -159,23 +159,14 @@ constexpr void spread_over_carries(const graph& body, std::size_t before, std::s
   }
 }
 
-/// Where the values of `part` are in `whole`; in order, each behind the one before. -1: nowhere.
-constexpr sequence<int> places_in_order(const sequence<value>& part, const sequence<value>& whole) {
+/// Where the values of `part` are in `whole`, counted from `first`; if in order, each behind the one before. -1: nowhere.
+constexpr sequence<int> places_of(const sequence<value>& part, const sequence<value>& whole, std::size_t first, bool in_order = false) {
   sequence<int> places;
   std::size_t at = 0;
   for (value v : part) {
+    if (!in_order) at = 0;
     while (at < whole.size() && !(whole[at] == v)) ++at;
-    places.push_back(at < whole.size() ? int(at++) : -1);
-  }
-  return places;
-}
-/// The same in any order, counted from `first`.
-constexpr sequence<int> places_of(const sequence<value>& part, const sequence<value>& whole, std::size_t first) {
-  sequence<int> places;
-  for (value v : part) {
-    std::size_t at = 0;
-    while (at < whole.size() && !(whole[at] == v)) ++at;
-    places.push_back(at < whole.size() ? int(first + at) : -1);
+    places.push_back(at < whole.size() ? int(first + at++) : -1);
   }
   return places;
 }

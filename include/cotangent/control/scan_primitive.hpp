@@ -289,7 +289,7 @@ struct scan_p : several_results {
   /// A loop that has these carries among its own, and these ys among its own.
   static constexpr sequence<int> found_in(const call& c, const call& whole) {
     const scan_call s = read(c), w = read(whole);
-    const sequence<int> carries = places_in_order(s.carries, w.carries);
+    const sequence<int> carries = places_of(s.carries, w.carries, 0, true);
     if (!s.body.symbols.empty() || !w.body.symbols.empty() || s.length != w.length || s.reverse != w.reverse || (s.indexed && !w.indexed)) return {};
     sequence<int> inputs, found;
     if (s.indexed) inputs.push_back(0);

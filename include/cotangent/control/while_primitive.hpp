@@ -157,7 +157,7 @@ struct while_p : several_results {
     const while_call s = read(c), w = read(whole);
     for (const graph* g : {&s.condition, &s.body, &w.condition, &w.body})
       if (!g->symbols.empty()) return {};
-    const sequence<int> carries = places_in_order(s.carries, w.carries);
+    const sequence<int> carries = places_of(s.carries, w.carries, 0, true);
     for (std::size_t k = 0; k < carries.size(); ++k)
       if (carries[k] < 0 || (k < s.tested && std::size_t(carries[k]) >= w.tested)) return {};
     const sequence<int> tests = found_within(w.condition, s.condition, concat(part(carries, 0, s.tested), places_of(s.condition_constants, w.condition_constants, w.tested)));

@@ -335,9 +335,6 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
   }
 };
 
-/// A kernel that writes so many bytes or more of an array leaves them out of the caches, which they would only pass through.
-inline constexpr extent streamed_bytes = extent(1) << 25;
-
 template <class T, int B, class A, unsigned Sources, class E> struct step<store_once<T, B, A>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
 #ifndef __CUDA_ARCH__

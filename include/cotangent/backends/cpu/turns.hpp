@@ -16,29 +16,63 @@ template <class Layout> constexpr bool has_few_rows() {
 /// Two vectors of rows go side by side, so that each hides the latency of the other, if their carries have at most so many elements.
 inline constexpr int most_carried = 12;
 
-/// The turns of a loop of a known length with few rows, whose body is the kernel.
-template <class Kernel, class Roles, class... Carry> class scan_of_rows;
-template <class Kernel, class Roles, class... T, int... Elements> class scan_of_rows<Kernel, Roles, carry_type<T, Elements>...> {
+/// A loop whose body is the kernel, vector by vector of rows.
+template <class Kernel, class Roles, class... Carry> class loop_of_rows;
+template <class Kernel, class Roles, class... T, int... Elements> class loop_of_rows<Kernel, Roles, carry_type<T, Elements>...> {
  public:
   using layout = layout_of<Kernel>;
   static constexpr lane_plan plan = plan_of<layout>(reduce_list<>{});
-  static constexpr int lanes = plan.width, carries = int(sizeof...(T));
+  static constexpr int lanes = plan.width, elements = (0 + ... + Elements);
 
+ protected:
+  using registers = loop_registers<Roles, lanes, mask_bytes<layout>, std::make_integer_sequence<int, int(sizeof...(T))>, carry_type<T, Elements>...>;
+  position<layout> at_;
+  carry_places<int(sizeof...(T))> places_;
+
+  template <class Carried> loop_of_rows(void* const* buffers, const extent* extents, const Carried& carry) : at_(buffers, extents), places_(carry) {}
+
+  /// turns(registers, the numbers of the vectors) for vectors from `row` on, with their carries; the last one has `count` rows.
+  template <class Turns, int... V> COTANGENT_HOST_INLINE void with_carries(extent row, int count, const Turns& turns, std::integer_sequence<int, V...> vectors) const {
+    constexpr int last = int(sizeof...(V)) - 1;
+    registers r[sizeof...(V)];
+    const int loaded[] = {(r[V].load(places_.from, row + V * lanes, V == last ? count : lanes), 0)...};
+    turns(r, vectors);
+    const int stored[] = {(r[V].store(places_.to, row + V * lanes, V == last ? count : lanes), 0)...};
+    (void)loaded, (void)stored;
+  }
+};
+
+/// Evaluates a kernel for vectors of rows from `row` on, side by side, of which the last one has `count` rows.
+template <class Kernel, int Lanes, bool Partial, class Registers, int Vectors, int... V>
+COTANGENT_HOST_INLINE void run_side_by_side(const position<layout_of<Kernel>>& at, extent row, int count, Registers (&r)[Vectors], std::integer_sequence<int, V...>) {
+  using layout = layout_of<Kernel>;
+  using vector = evaluation<layout, Lanes, Partial, Registers>;
+  constexpr program_of<Kernel> steps{};
+  fixed_registers<layout, Lanes> fixed;
+  vector e[] = {vector(at, row + V * Lanes, V == Vectors - 1 ? count : Lanes, fixed, r[V])...};
+  evaluate_points<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
+  evaluate<stage::per_row>(steps, e[0], chunks_of<stage::per_row, analysis<Kernel>>{});
+  evaluate_points<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
+}
+template <class Registers, int Vectors> COTANGENT_HOST_INLINE void turn_all(Registers (&r)[Vectors]) {
+  for (Registers& one : r) one.turn();
+}
+
+/// The turns of a loop of a known length with few rows.
+template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_of_rows<Kernel, Roles, Carry...> {
+  using base = loop_of_rows<Kernel, Roles, Carry...>;
+  using base::plan, base::lanes;
+
+ public:
   /// `turns`: see loop_turns.
   template <class Turns> scan_of_rows(void* const* buffers, const extent* extents, const Turns& turns)
-      : at_(buffers, extents), length_(turns.length), first_index_(turns.start), index_step_(turns.index_step) {
-    for (int k = 0; k < carries; ++k) from_[k] = turns.carry.now[k], to_[k] = turns.carry.last[k];
-    for (int b = 0; b < Roles::count; ++b) {
-      const loop_buffer x = Roles::of(b);
-      steps_[b] = x.what == loop_buffer::x ? turns.x_step[x.number] : x.what == loop_buffer::y ? turns.y_step[x.number] : 0;
-      if (x.what == loop_buffer::x) at_.buffers[b] = const_cast<std::byte*>(turns.x_at[x.number]);
-      if (x.what == loop_buffer::y) at_.buffers[b] = turns.y_at[x.number];
-    }
+      : base(buffers, extents, turns.carry), length_(turns.length), first_index_(turns.start), index_step_(turns.index_step) {
+    Roles::start(turns, base::at_.buffers, steps_);
   }
 
   /// All turns of all rows.
   void run() const {
-    constexpr bool side_by_side = plan.lanes > lanes && (0 + ... + Elements) <= most_carried;
+    constexpr bool side_by_side = plan.lanes > lanes && base::elements <= most_carried;
     if constexpr (plan.lanes <= lanes) run_vectors<1, plan.lanes != lanes>(0, int(plan.lanes));
     else if constexpr (side_by_side) run_vectors<2, plan.lanes != 2 * lanes>(0, int(plan.lanes) - lanes);
     else {
@@ -48,57 +82,34 @@ template <class Kernel, class Roles, class... T, int... Elements> class scan_of_
   }
 
  private:
-  using registers = loop_registers<Roles, lanes, mask_bytes<layout>, std::make_integer_sequence<int, carries>, carry_type<T, Elements>...>;
-  position<layout> at_;
   extent length_, first_index_, index_step_;
-  const void* from_[carries + 1];
-  void* to_[carries + 1];
   extent steps_[Roles::count + 1];  // bytes per turn
 
   template <int Vectors, bool Partial> [[gnu::noinline]] void run_vectors(extent row, int count) const {
-    run_vectors<Partial>(row, count, std::make_integer_sequence<int, Vectors>());
-  }
-  /// The last vector has `count` rows.
-  template <bool Partial, int... V> COTANGENT_HOST_INLINE void run_vectors(extent row, int count, std::integer_sequence<int, V...>) const {
-    using vector = evaluation<layout, lanes, Partial, registers>;
-    constexpr program_of<Kernel> steps{};
-    constexpr int last = int(sizeof...(V)) - 1;
-    registers r[sizeof...(V)];
-    const int loaded[] = {(r[V].load(from_, row + V * lanes, V == last ? count : lanes), 0)...};
-    position<layout> at = at_;
-    extent index = first_index_;
-    for (extent i = 0; i < length_; ++i, index += index_step_) {
-      fixed_registers<layout, lanes> fixed;
-      const int numbered[] = {(r[V].index = std::int32_t(index), 0)...};
-      vector e[] = {vector(at, row + V * lanes, V == last ? count : lanes, fixed, r[V])...};
-      evaluate_points<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
-      if constexpr (plan.has_fixed) evaluate<stage::per_row>(steps, e[0], chunks_of<stage::per_row, analysis<Kernel>>{});
-      evaluate_points<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
-      const int turned[] = {(r[V].turn(), 0)...};
-      Roles::advance(at.buffers, steps_);
-      (void)numbered, (void)turned;
-    }
-    const int stored[] = {(r[V].store(to_, row + V * lanes, V == last ? count : lanes), 0)...};
-    (void)loaded, (void)stored;
+    base::with_carries(row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
+      position<layout_of<Kernel>> at = base::at_;
+      extent index = first_index_;
+      for (extent i = 0; i < length_; ++i, index += index_step_) {
+        for (auto& one : r) one.index = std::int32_t(index);
+        run_side_by_side<Kernel, lanes, Partial>(at, row, count, r, vectors);
+        turn_all(r);
+        Roles::advance(at.buffers, steps_);
+      }
+    }, std::make_integer_sequence<int, Vectors>());
   }
 };
 
-/// The turns of a while loop, whose body and condition are the kernels. Rows stop when they are done, vector by vector.
-template <class Kernel, class Roles, class Test, class TestRoles, class... Carry> class while_of_rows;
-template <class Kernel, class Roles, class Test, class TestRoles, class... T, int... Elements> class while_of_rows<Kernel, Roles, Test, TestRoles, carry_type<T, Elements>...> {
+/// The turns of a while loop, whose condition is the kernel Test. Rows stop when they are done, vector by vector.
+template <class Kernel, class Roles, class Test, class TestRoles, class... Carry> class while_of_rows : loop_of_rows<Kernel, Roles, Carry...> {
+  using base = loop_of_rows<Kernel, Roles, Carry...>;
+  using base::plan, base::lanes;
+  static constexpr bool side_by_side = !plan.always_partial && (plan.lanes < 0 || plan.lanes >= 2 * lanes) && lanes > 1 && base::elements <= most_carried;
+
  public:
-  using layout = layout_of<Kernel>;
-  using test_layout = layout_of<Test>;
-  static constexpr lane_plan plan = plan_of<layout>(reduce_list<>{});
-  static constexpr int lanes = plan.width, carries = int(sizeof...(T));
-  static constexpr bool side_by_side = !plan.always_partial && (plan.lanes < 0 || plan.lanes >= 2 * lanes) && lanes > 1 && (0 + ... + Elements) <= most_carried;
   static constexpr extent together = (side_by_side ? 2 : 1) * lanes;
 
-  /// `carry`: see carried.
   template <class Carried> while_of_rows(void* const* buffers, const extent* extents, void* const* test_buffers, const extent* test_extents, const Carried& carry)
-      : at_(buffers, extents), test_at_(test_buffers, test_extents) {
-    for (int k = 0; k < carries; ++k) from_[k] = carry.now[k], to_[k] = carry.last[k];
-  }
+      : base(buffers, extents, carry), test_at_(test_buffers, test_extents) {}
 
   /// Rows [first, last).
   void run(extent first, extent last) const {
@@ -109,42 +120,24 @@ template <class Kernel, class Roles, class Test, class TestRoles, class... T, in
   }
 
  private:
-  using registers = loop_registers<Roles, lanes, mask_bytes<layout>, std::make_integer_sequence<int, carries>, carry_type<T, Elements>...>;
-  using test_type = test_registers<TestRoles, lanes, mask_bytes<test_layout>, registers>;
-  position<layout> at_;
-  position<test_layout> test_at_;
-  const void* from_[carries + 1];
-  void* to_[carries + 1];
+  static constexpr int test_bytes = mask_bytes<layout_of<Test>>;
+  using test_type = test_registers<TestRoles, lanes, test_bytes, typename base::registers>;
+  position<layout_of<Test>> test_at_;
 
   template <int Vectors, bool Partial> [[gnu::noinline]] void run_vectors(extent row, int count) const {
-    run_vectors<Partial>(row, count, std::make_integer_sequence<int, Vectors>());
+    base::with_carries(row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
+      while (holds<Partial>(row, count, r, vectors)) {
+        run_side_by_side<Kernel, lanes, Partial>(base::at_, row, count, r, vectors);
+        turn_all(r);
+      }
+    }, std::make_integer_sequence<int, Vectors>());
   }
-  /// The last vector has `count` rows.
-  template <bool Partial, int... V> COTANGENT_HOST_INLINE void run_vectors(extent row, int count, std::integer_sequence<int, V...>) const {
-    using vector = evaluation<layout, lanes, Partial, registers>;
-    using test_vector = evaluation<test_layout, lanes, Partial, test_type>;
-    constexpr program_of<Kernel> steps{};
-    constexpr program_of<Test> test_steps{};
-    registers r[sizeof...(V)];
-    const int loaded[] = {(r[V].load(from_, row + V * lanes, count), 0)...};
-    for (;;) {
-      test_type t[] = {test_type{r[V]}...};
-      fixed_registers<test_layout, lanes> test_fixed;
-      test_vector c[] = {test_vector(test_at_, row + V * lanes, count, test_fixed, t[V])...};
-      evaluate_points<stage::constants>(test_steps, c, chunks_of<stage::constants, analysis<Test>>{});
-      evaluate<stage::per_row>(test_steps, c[0], chunks_of<stage::per_row, analysis<Test>>{});
-      evaluate_points<stage::per_vector>(test_steps, c, chunks_of<stage::per_vector, analysis<Test>>{});
-      if (!(false || ... || any(Partial ? t[V].holds & first_lanes<mask_bytes<test_layout>, lanes>(count) : t[V].holds))) break;
-      fixed_registers<layout, lanes> fixed;
-      vector e[] = {vector(at_, row + V * lanes, count, fixed, r[V])...};
-      evaluate_points<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
-      evaluate<stage::per_row>(steps, e[0], chunks_of<stage::per_row, analysis<Kernel>>{});
-      evaluate_points<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
-      const int turned[] = {(r[V].turn(), 0)...};
-      (void)turned;
-    }
-    const int stored[] = {(r[V].store(to_, row + V * lanes, count), 0)...};
-    (void)loaded, (void)stored;
+  /// Whether the condition holds for some row.
+  template <bool Partial, int Vectors, int... V>
+  COTANGENT_HOST_INLINE bool holds(extent row, int count, const typename base::registers (&r)[Vectors], std::integer_sequence<int, V...> vectors) const {
+    test_type t[] = {test_type{r[V]}...};
+    run_side_by_side<Test, lanes, Partial>(test_at_, row, count, t, vectors);
+    return (false || ... || any(Partial ? t[V].holds & first_lanes<test_bytes, lanes>(count) : t[V].holds));
   }
 };
 

@@ -6,35 +6,36 @@
 
 namespace cotangent::simt {
 
-/// A scan whose body is the kernel. A thread per row.
-template <class Kernel, class Roles, class... Carry> struct loop_grid {
+/// A loop whose body is the kernel, a thread per row.
+template <class Kernel, class Roles, class... Carry> struct row_grid {
   using layout = layout_of<Kernel>;
   using registers = loop_registers<Roles, 1, mask_bytes<layout>, std::make_integer_sequence<int, int(sizeof...(Carry))>, Carry...>;
-  static constexpr int threads = 128, buffers = Roles::count;
+  static constexpr int threads = 128;
   arguments<Kernel> a;
-  extent rows, length, first_index, index_step;
-  const void* from[sizeof...(Carry) + 1];
-  void* to[sizeof...(Carry) + 1];
-  extent steps[buffers + 1];  // bytes per turn
+  extent rows;
+  carry_places<int(sizeof...(Carry))> places;
+
+  template <class Carried> row_grid(void* const* memory, const extent* extents, const Carried& carry) : a(memory, extents), rows(a.points(every_dim<layout>)), places(carry) {}
+  extent blocks() const { return divide_up(rows, threads); }
+};
+/// A scan.
+template <class Kernel, class Roles, class... Carry> struct loop_grid : row_grid<Kernel, Roles, Carry...> {
+  using base = row_grid<Kernel, Roles, Carry...>;
+  using layout = typename base::layout;
+  extent length, first_index, index_step;
+  extent steps[Roles::count + 1];  // bytes per turn
 
   template <class Turns> loop_grid(void* const* memory, const extent* extents, const Turns& turns)
-      : a(memory, extents), rows(a.points(every_dim<layout>)), length(turns.length), first_index(turns.start), index_step(Turns::index_step) {
-    for (std::size_t k = 0; k < sizeof...(Carry); ++k) from[k] = turns.carry.now[k], to[k] = turns.carry.last[k];
-    for (int b = 0; b < buffers; ++b) {
-      const loop_buffer x = Roles::of(b);
-      steps[b] = x.what == loop_buffer::x ? turns.x_step[x.number] : x.what == loop_buffer::y ? turns.y_step[x.number] : 0;
-      if (x.what == loop_buffer::x) a.buffers[b] = const_cast<std::byte*>(turns.x_at[x.number]);
-      if (x.what == loop_buffer::y) a.buffers[b] = turns.y_at[x.number];
-    }
+      : base(memory, extents, turns.carry), length(turns.length), first_index(turns.start), index_step(Turns::index_step) {
+    Roles::start(turns, base::a.buffers, steps);
   }
-  extent blocks() const { return divide_up(rows, threads); }
 
   COTANGENT_HD void operator()(extent block, int thread) const {
-    const extent row = block * threads + thread;
-    if (row >= rows) return;
-    registers r[1];
-    r[0].load(from, row, 1);
-    position<layout> at[1] = {position<layout>(a.buffers, a.slots)};
+    const extent row = block * base::threads + thread;
+    if (row >= base::rows) return;
+    typename base::registers r[1];
+    r[0].load(base::places.from, row, 1);
+    position<layout> at[1] = {position<layout>(base::a.buffers, base::a.slots)};
     set_indices<layout, every_dim<layout>>(at[0], row);
     for (extent i = 0; i < length; ++i) {
       r[0].index = std::int32_t(first_index + i * index_step);
@@ -42,7 +43,7 @@ template <class Kernel, class Roles, class... Carry> struct loop_grid {
       r[0].turn();
       Roles::advance(at[0].buffers, steps);
     }
-    r[0].store(to, row, 1);
+    r[0].store(base::places.to, row, 1);
   }
 };
 
@@ -60,31 +61,23 @@ template <class Facts> void run_loop(const typename Facts::body::state& b, const
   with_loop_types<Facts>([&](auto kernel, auto roles, auto carries) { run_loop_grid(kernel, roles, carries, b.queue, buffers, extents, turns); });
 }
 
-/// A while loop whose body and condition are the kernels. A thread per row, which stops when the row is done.
-template <class Kernel, class Roles, class Test, class TestRoles, class... Carry> struct while_grid {
-  using layout = layout_of<Kernel>;
+/// A while loop, whose condition is the kernel Test. A thread stops when its row is done.
+template <class Kernel, class Roles, class Test, class TestRoles, class... Carry> struct while_grid : row_grid<Kernel, Roles, Carry...> {
+  using base = row_grid<Kernel, Roles, Carry...>;
+  using layout = typename base::layout;
   using test_layout = layout_of<Test>;
-  using registers = loop_registers<Roles, 1, mask_bytes<layout>, std::make_integer_sequence<int, int(sizeof...(Carry))>, Carry...>;
-  using test_type = test_registers<TestRoles, 1, mask_bytes<test_layout>, registers>;
-  static constexpr int threads = 128;
-  arguments<Kernel> a;
+  using test_type = test_registers<TestRoles, 1, mask_bytes<test_layout>, typename base::registers>;
   arguments<Test> test;
-  extent rows;
-  const void* from[sizeof...(Carry) + 1];
-  void* to[sizeof...(Carry) + 1];
 
   template <class Carried> while_grid(void* const* memory, const extent* extents, void* const* test_memory, const extent* test_extents, const Carried& carry)
-      : a(memory, extents), test(test_memory, test_extents), rows(a.points(every_dim<layout>)) {
-    for (std::size_t k = 0; k < sizeof...(Carry); ++k) from[k] = carry.now[k], to[k] = carry.last[k];
-  }
-  extent blocks() const { return divide_up(rows, threads); }
+      : base(memory, extents, carry), test(test_memory, test_extents) {}
 
   COTANGENT_HD void operator()(extent block, int thread) const {
-    const extent row = block * threads + thread;
-    if (row >= rows) return;
-    registers r[1];
-    r[0].load(from, row, 1);
-    position<layout> at[1] = {position<layout>(a.buffers, a.slots)};
+    const extent row = block * base::threads + thread;
+    if (row >= base::rows) return;
+    typename base::registers r[1];
+    r[0].load(base::places.from, row, 1);
+    position<layout> at[1] = {position<layout>(base::a.buffers, base::a.slots)};
     position<test_layout> test_at[1] = {position<test_layout>(test.buffers, test.slots)};
     set_indices<layout, every_dim<layout>>(at[0], row);
     set_indices<test_layout, every_dim<test_layout>>(test_at[0], row);
@@ -95,7 +88,7 @@ template <class Kernel, class Roles, class Test, class TestRoles, class... Carry
       run_points<Kernel>(at, r, std::make_index_sequence<1>{});
       r[0].turn();
     }
-    r[0].store(to, row, 1);
+    r[0].store(base::places.to, row, 1);
   }
 };
 
