@@ -37,6 +37,16 @@ constexpr auto two_numbers = [](auto a, auto b) {
   return std::tuple(softmax(ct::concatenate<0>(p, q) * 2.0), ct::sum(p, ct::axis<0>), softmax(p - 0.5));
 };
 
+/// Parts of computed arrays in views of views: all of each element read once; read twice; a part of it; chains of computations.
+constexpr auto views = [](auto x, auto y) {
+  const auto once = ct::where(x > 0.0, ct::exp(x) * y, -x);
+  const auto twice = ct::sin(x);
+  const auto turned = ct::transpose<1, 2, 0>(ct::tanh(ct::transpose<2, 0, 1>(ct::cos(y))));
+  return std::tuple(once(ct::full_extent, ct::index<0>) - once(ct::full_extent, ct::index<2>) * 2.0, ct::transpose(once(ct::full_extent, ct::index<1>)),
+                    ct::slice<ct::full_extent, ct::range<0, 2>>(twice) + ct::slice<ct::full_extent, ct::range<1, 3>>(twice),
+                    ct::slice<ct::range<4, 0, -2>>(ct::reshape<5, 3, 1, 4>(x * y)), ct::slice<ct::range<1, 2>>(turned));
+};
+
 template <ct::extent K> ct::array<double, ct::dyn, K> first_rows(ct::extent n) {
   const auto some = between<double, 3000, K>(-2, 2);
   ct::array<double, ct::dyn, K> x({n, K});
@@ -115,4 +125,21 @@ TEST_CASE("a quotient by a number is a product with its reciprocal, where that i
   const std::string kernels = f.kernels(x);
   CHECK(kernels.find("mul") != std::string::npos);
   CHECK(kernels.find("div") != std::string::npos);  // by 1e-39, whose reciprocal overflows, and by 3e38, whose is subnormal
+}
+
+TEST_CASE("views of computed values are computed as views, where no element is read twice") {
+  const auto x = between<double, 5, 3, 4>(-2, 2), y = between<double, 5, 3, 4>(-1, 1);
+  const ct::graph g = graph_of(views, x, y), h = ct::with_views_inside(g);
+  check_same(g, h, tensors_of(x, y));
+  const auto whole = [](const ct::graph& of, std::string_view op) {
+    return std::count_if(of.nodes.begin(), of.nodes.end(), [&](const ct::node& n) { return n.op_id != 0 && n.op->name == op && n.dims.size() == 60; });
+  };
+  CHECK(whole(g, "exp") == 1);
+  CHECK(whole(h, "exp") == 0);
+  CHECK(whole(h, "select") == 0);
+  CHECK(whole(h, "sin") == 1);   // read twice
+  CHECK(whole(h, "tanh") == 0);
+  CHECK(whole(h, "cos") == 0);
+  const auto all = [](auto v) { return ct::sum(ct::exp(v)) + ct::exp(v); };
+  CHECK(ct::with_views_inside(graph_of(all, x)).size() == graph_of(all, x).size());
 }

@@ -2,6 +2,7 @@
 /// Rewrites into the forms that kernels and libraries have: matrix products as gemm, rolls and pads as windows, and
 /// multiply-adds as fma, so that neither speed nor bits depend on the compiler's contraction of a * b + c.
 
+#include <cotangent/compiler/views.hpp>
 #include <cotangent/compiler/windows.hpp>
 
 namespace cotangent {
@@ -368,7 +369,8 @@ constexpr flag_list used_by_kernels(const graph& g) {
 
 /// The graph in canonical form: only gemm for products, no negative pads, windows for what kernels roll or pad, numbers that
 /// multiply collected, products instead of quotients by numbers, as in XLA, fma where a product has one use. Linear. In a body
-/// `of_packets`, kernels sum all products, and parts of arrays are put together where they are added up.
+/// `of_packets`, kernels sum all products, parts of arrays are put together where they are added up, and views of computed values
+/// are computed as such.
 constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   if (!g.error.empty()) return {};
   sequence<int> uses;
@@ -448,6 +450,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     if (!v.b) v = b.emit_inferred(c);
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+  if (of_packets) return with_views_inside(remove_dead(b.finish()));
   return remove_dead(b.finish());
 }
 

@@ -17,6 +17,7 @@ struct lane_plan {
   bool sums_lanes = false;      // some reduction is over the lanes
   bool grouped = false;         // see sums_groups_of_rows
   bool has_fixed = false;       // some statement does not depend on the lane
+  bool whole = false;           // rows are whole vectors: tasks cut them between multiples of 64 lanes, if they are no tasks themselves
   bool always_partial = false;  // a long kernel is instantiated once, every access masked, to halve compile time
 };
 template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...> reductions) {
@@ -34,7 +35,8 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   p.has_fixed = Layout::shape.fixed.total() > 0;
   p.unroll = varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
   while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
-  p.always_partial = is_long_kernel<Layout>;
+  p.whole = dims.rank > 1 && p.lanes > 0 && p.lanes % p.width == 0;
+  p.always_partial = is_long_kernel<Layout> && !p.whole;
   return p;
 }
 
@@ -105,8 +107,8 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   extent lane = first;
   if constexpr (!plan.always_partial || N == 1)
     for (; lane + U * N <= last; lane += U * N) run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
-  if constexpr (N > 1 || U > 1)
-    for (; lane < last; lane += N) run_vectors<true, 1>(steps, at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
+  if constexpr (!plan.whole ? N > 1 || U > 1 : plan.lanes / N % U > 0)
+    for (; lane < last; lane += N) run_vectors<!plan.whole, 1>(steps, at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
 }
 
 /// Combines sums, one copy per vector of an iteration, into the results of their scope.

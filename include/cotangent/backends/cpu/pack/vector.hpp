@@ -404,6 +404,30 @@ template <class V> COTANGENT_HOST_INLINE bool vector_any_greater(V a, V b) {
     return vector_any(a > b);
 }
 
+/// Whether the machine widens bytes to integers of 4 and 8 bytes in a vector of so many bytes.
+#if defined(COTANGENT_AVX512)
+template <int Bytes> inline constexpr bool vector_widens_bytes = Bytes == 32 || Bytes == 64;
+#elif defined(__AVX2__)
+template <int Bytes> inline constexpr bool vector_widens_bytes = Bytes == 32;
+#else
+template <int Bytes> inline constexpr bool vector_widens_bytes = false;
+#endif
+/// Signed bytes as integers of 4 or 8 bytes.
+template <class V, class Bytes> COTANGENT_HOST_INLINE V vector_from_bytes([[maybe_unused]] Bytes x) {
+#if defined(__AVX2__)
+  __m128i bytes = _mm_setzero_si128();
+  std::memcpy(&bytes, &x, sizeof x);
+  constexpr bool wide = sizeof(V) == 8 * sizeof x;
+#if defined(COTANGENT_AVX512)
+  if constexpr (sizeof(V) == 64) return (V)(wide ? _mm512_maskz_cvtepi8_epi64(__mmask8(all_lanes), bytes) : _mm512_maskz_cvtepi8_epi32(all_lanes, bytes));
+  else
+#endif
+    return (V)(wide ? _mm256_cvtepi8_epi64(bytes) : _mm256_cvtepi8_epi32(bytes));
+#else
+  return V();
+#endif
+}
+
 // nvcc does not expand a pack in __builtin_shufflevector, so it copies.
 
 /// Lanes First, First + 1, ... of v as a shorter vector.
@@ -419,14 +443,24 @@ template <class W, int First, class V, std::size_t... I> COTANGENT_HOST_INLINE W
 
 /// The lanes of a, then those of b.
 template <class W, class V, std::size_t... I> COTANGENT_HOST_INLINE W vector_join(V a, V b, std::index_sequence<I...>) {
-#ifdef __CUDACC__
-  W r;
-  std::memcpy(&r, &a, sizeof(V));
-  std::memcpy(reinterpret_cast<char*>(&r) + sizeof(V), &b, sizeof(V));
-  return r;
-#else
-  return __builtin_shufflevector(a, b, int(I)...);
+#if defined(COTANGENT_AVX512)
+  if constexpr (sizeof(W) == 64) return (W)_mm512_inserti64x4(_mm512_castsi256_si512((__m256i)a), (__m256i)b, 1);
+  else
 #endif
+#if defined(__AVX__)
+  if constexpr (sizeof(W) == 32) return (W)_mm256_insertf128_si256(_mm256_castsi128_si256((__m128i)a), (__m128i)b, 1);
+  else
+#endif
+  {
+#ifdef __CUDACC__
+    W r;
+    std::memcpy(&r, &a, sizeof(V));
+    std::memcpy(reinterpret_cast<char*>(&r) + sizeof(V), &b, sizeof(V));
+    return r;
+#else
+    return __builtin_shufflevector(a, b, int(I)...);
+#endif
+  }
 }
 
 /// Lane I of the result is lane From(I) of a, or of b from N on.

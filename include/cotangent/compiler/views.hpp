@@ -1,0 +1,115 @@
+#pragma once
+/// Views of computed values become computations on views, where views are all that reads them and no element is read twice: the
+/// whole is never stored, and each part is computed where it is needed, in the order in which it is needed.
+
+#include <cotangent/transforms/simplify.hpp>
+
+namespace cotangent {
+
+class view_pass {
+ public:
+  explicit constexpr view_pass(const graph& g) : g_(g), r_(g, to_) {
+    to_.simplifying = true, to_.inlining = false;
+    find();
+  }
+  /// Whether there are such values.
+  constexpr bool changes() const {
+    for (int n = 0; n < g_.size(); ++n)
+      if (in_views_.items[n] && g_[n].op->kind == role::pointwise) return true;
+    return false;
+  }
+  constexpr graph run() {
+    copy_inputs(r_);
+    for (int n = 0; n < g_.size(); ++n) {
+      if (g_[n].is_input()) continue;
+      if (looks(n)) r_.map.items[n] = through(r_.at(n), r_.map.items[g_.operand(n, 0)]);
+      else r_.copy(n);
+      if (in_views_.items[n]) note(r_.map.items[n]);
+    }
+    for (int o : g_.outputs) to_.g.outputs.push_back(r_.map[std::size_t(o)].id);
+    return remove_dead(to_.finish());
+  }
+
+ private:
+  const graph& g_;
+  builder to_;
+  replay r_;
+  flag_list in_views_;    // per node: whether all that reads it are views
+  sequence<int> chains_;  // per node of the new graph: how many such computations follow each other; 0: it is none
+
+  /// Slices, transposes, and reshapes that drop axes of one element.
+  constexpr bool looks(int n) const {
+    const std::uint64_t op = g_[n].op_id;
+    if (op == primitive_of<slice_p>.id || op == primitive_of<transpose_p>.id) return true;
+    if (op != primitive_of<reshape_p>.id) return false;
+    const shape &from = g_[g_.operand(n, 0)].dims, &to = g_[n].dims;
+    int kept = 0;
+    for (int i = 0; i < from.rank; ++i)
+      if (kept < to.rank && to[kept] == from[i]) ++kept;
+      else if (from[i] != 1) return false;
+    return kept == to.rank;
+  }
+
+  constexpr void find() {
+    constexpr extent all = extent(1) << 60;
+    sequence<extent> read;  // per node: how many of its elements
+    read.assign(g_.nodes.size(), 0), in_views_.assign(g_.nodes.size(), false);
+    for (int o : g_.outputs) read.items[o] = all;
+    for (int n = g_.size(); n-- > 0;) {
+      const node& x = g_[n];
+      if (x.is_input()) continue;
+      const bool view = looks(n), known = !has_symbol(x.dims);
+      in_views_.items[n] = (view || x.op->kind == role::pointwise) && known && read.items[n] > 0 && read.items[n] <= x.dims.size();
+      for (int k = 0; k < x.operand_count; ++k) {
+        extent& of = read.items[g_.operand(n, k)];
+        of += view && known ? x.dims.size() : in_views_.items[n] ? read.items[n] : all;
+        if (of > all) of = all;
+      }
+    }
+  }
+
+  constexpr void note(value v) {
+    constexpr int longest = 32;  // through() goes along a chain
+    if (v.get().is_input() || v.get().op->kind != role::pointwise) return;
+    int chain = 1;
+    for (int k = 0; k < v.get().operand_count; ++k)
+      if (const int before = chain_of(to_.g.operand(v.id, k)); before >= chain) chain = before + 1;
+    while (chains_.size() <= std::size_t(v.id)) chains_.push_back(0);
+    chains_.items[v.id] = chain <= longest ? chain : 0;
+  }
+  constexpr int chain_of(int id) const { return std::size_t(id) < chains_.size() ? chains_.items[id] : 0; }
+
+  /// A view of a value of the new graph.
+  constexpr value through(const call& view, value v) {
+    sequence<value> operands;
+    if (chain_of(v.id) == 0) {
+      operands.push_back(v);
+      call c = view;
+      c.operands = operands.data();
+      return to_.emit_inferred(c);
+    }
+    const sequence<extent> attributes = attributes_of(v);
+    for (int k = 0; k < v.get().operand_count; ++k) operands.push_back(through(view, {&to_, to_.g.operand(v.id, k)}));
+    sequence<value> none;
+    call c = call_at(to_.g, to_, v.id, none);
+    c.operands = operands.data(), c.attributes = attributes.data(), c.dims = view.dims, c.result = {};
+    const value made = to_.emit_inferred(c);
+    note(made);
+    return made;
+  }
+  /// A copy: the builder's list moves when it grows.
+  constexpr sequence<extent> attributes_of(value v) const {
+    sequence<extent> copy;
+    for (int k = 0; k < v.get().attribute_count; ++k) copy.push_back(to_.g.attribute(v.id, k));
+    return copy;
+  }
+};
+
+/// The graph with computations on views in place of views of computed values.
+constexpr graph with_views_inside(const graph& g) {
+  view_pass pass(g);
+  if (pass.changes()) return pass.run();
+  return g;
+}
+
+}  // namespace cotangent
