@@ -53,17 +53,19 @@ class view_pass {
   constexpr void find() {
     constexpr extent all = extent(1) << 60;
     sequence<extent> read;  // per node: how many of its elements
-    read.assign(g_.nodes.size(), 0), in_views_.assign(g_.nodes.size(), false);
+    flag_list stored;       // per node: whether what reads it wants it in memory
+    read.assign(g_.nodes.size(), 0), stored.assign(g_.nodes.size(), false), in_views_.assign(g_.nodes.size(), false);
     for (int o : g_.outputs) read.items[o] = all;
     for (int n = g_.size(); n-- > 0;) {
       const node& x = g_[n];
       if (x.is_input()) continue;
       const bool view = looks(n), known = !has_symbol(x.dims);
       in_views_.items[n] = (view || x.op->kind == role::pointwise) && known && read.items[n] > 0 && read.items[n] <= x.dims.size();
+      const extent reads = in_views_.items[n] ? read.items[n] : view && known && !stored.items[n] ? x.dims.size() : all;
       for (int k = 0; k < x.operand_count; ++k) {
-        extent& of = read.items[g_.operand(n, k)];
-        of += view && known ? x.dims.size() : in_views_.items[n] ? read.items[n] : all;
-        if (of > all) of = all;
+        const int o = g_.operand(n, k);
+        read.items[o] = read.items[o] + reads < all ? read.items[o] + reads : all;
+        stored.items[o] = stored.items[o] || (x.op->kind != role::pointwise && (!view || stored.items[n]));
       }
     }
   }
