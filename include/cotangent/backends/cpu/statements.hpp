@@ -370,6 +370,22 @@ template <const auto& Table, int Begin, int K, class T, int Operand, class E> CO
 }
 template <const auto& Table, int Begin, int K> inline constexpr int tile_column = facts::member_column(Table.tile_members[Begin + K]);
 
+/// Asks for the rows of some lanes behind those at p, which are `apart` elements from each other and of which `columns` are used: a
+/// long kernel is at the next ones too late for the processor to see them coming, above all those that it will write.
+template <bool Writes, class Layout, int Lanes, class T> COTANGENT_HOST_INLINE void prefetch_rows(const T* p, extent columns, extent apart) {
+  constexpr merged_dims dims = Layout::dims;
+  constexpr extent line = 64, ahead = 2 * Lanes, short_axis = 8 * Lanes;
+  if constexpr (Layout::is_static)
+    if (Layout::extent_of(dims.rank - 1, nullptr) < short_axis) return;
+  const char* const next = reinterpret_cast<const char*>(p) + ahead * apart * extent(sizeof(T));
+  const extent bytes = columns * extent(sizeof(T)), stride = apart * extent(sizeof(T));
+  if (2 * bytes >= stride)
+    for (extent k = 0; k < Lanes * stride; k += line) __builtin_prefetch(next + k, Writes);
+  else
+    for (int i = 0; i < Lanes; ++i)
+      for (extent k = 0; k < bytes; k += line) __builtin_prefetch(next + i * stride + k, Writes);
+}
+
 /// Runs a tile, whose first member has this form.
 template <class Form> struct tile {
   static constexpr bool is_possible = false;
@@ -382,6 +398,7 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     constexpr int lanes = E::lanes, columns = tile_column<Table, Begin, int(sizeof...(K)) - 1> + 1;
     constexpr bool side_by_side = !scattered<X...> && lane_stride<typename E::layout, A> == columns && columns > 1 && columns <= facts::short_row && columns <= lanes;
     const T* p = e.template address<const T, B>(A{}, X{}...);
+    if constexpr (!scattered<X...>) prefetch_rows<false, typename E::layout, lanes>(p, columns, lane_stride<typename E::layout, A>);
     if constexpr (side_by_side) {
       if (!E::partial || e.count >= lanes) {
         pack<T, lanes> rows[columns];
@@ -425,6 +442,7 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
     constexpr int lanes = E::lanes, columns = int(sizeof...(K)), blocks = (columns + lanes - 1) / lanes;
     T* p = e.template address<T, B>(A{});
+    prefetch_rows<true, typename E::layout, lanes>(p, columns, stride<E>);
     if constexpr (columns <= facts::short_row && columns <= lanes) {
       const pack<T, lanes> values[columns] = {tile_register<Table, Begin, K, T, 1>(e)...};
       if (stride<E> != columns || (E::partial && e.count < lanes)) {
