@@ -17,7 +17,7 @@ struct lane_plan {
   bool sums_lanes = false;      // some reduction is over the lanes
   bool grouped = false;         // see sums_groups_of_rows
   bool has_fixed = false;       // some statement does not depend on the lane
-  bool whole = false;           // rows are whole vectors: tasks cut them between multiples of 64 lanes, if they are no tasks themselves
+  bool whole = false;           // short rows of whole vectors: nothing is masked
   bool always_partial = false;  // a long kernel is instantiated once, every access masked, to halve compile time
 };
 template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...> reductions) {
@@ -35,7 +35,7 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   p.has_fixed = Layout::shape.fixed.total() > 0;
   p.unroll = varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
   while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
-  p.whole = dims.rank > 1 && p.lanes > 0 && p.lanes % p.width == 0;
+  p.whole = dims.rank > 1 && p.lanes > 0 && p.lanes % p.width == 0 && p.lanes <= 8 * p.width;
   p.always_partial = is_long_kernel<Layout> && !p.whole;
   return p;
 }

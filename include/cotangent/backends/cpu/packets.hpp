@@ -69,6 +69,7 @@ template <int Lanes, class T> class instance_block {
           transpose(rows);
           for (int i = 0; i < filled; ++i) {
             T* row = to + (lane + i) * elements + j;
+            __builtin_prefetch(row + N * elements, 1);  // where the next ones go
             if (columns == N) rows[i].store(row);
             else rows[i].store(row, columns);
           }

@@ -314,6 +314,22 @@ template <class Op, class T, class... A, unsigned Sources, class E> struct step<
   }
 };
 
+/// Asks for the elements of some lanes behind those at p, which are `apart` elements from each other, and of which `columns` are used
+/// for each: a long kernel is at the next ones too late for the processor to see them coming, above all those that it will write.
+template <bool Writes, class Layout, int Lanes, class T>
+COTANGENT_HOST_INLINE void prefetch_rows(const T* p, extent columns, extent apart, [[maybe_unused]] const extent* slots) {
+  constexpr merged_dims dims = Layout::dims;
+  constexpr extent line = 64, ahead = 2 * Lanes, in_cache = extent(1) << 18;
+  if (Layout::extent_of(dims.outer(), slots) * columns * extent(sizeof(T)) < in_cache) return;
+  const char* const next = reinterpret_cast<const char*>(p) + ahead * apart * extent(sizeof(T));
+  const extent bytes = columns * extent(sizeof(T)), stride = apart * extent(sizeof(T));
+  if (2 * bytes >= stride)
+    for (extent k = 0; k < Lanes * stride; k += line) __builtin_prefetch(next + k, Writes);
+  else
+    for (int i = 0; i < Lanes; ++i)
+      for (extent k = 0; k < bytes; k += line) __builtin_prefetch(next + i * stride + k, Writes);
+}
+
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<store<T, B, A, X...>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     constexpr extent stride = lane_stride<typename E::layout, A>;
@@ -328,6 +344,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
         if (!E::partial || i < e.count) p[offsets[i]] = value[i];
     } else if constexpr (E::lanes == 1) value.store(p);
     else if constexpr (stride == 1) {
+      if constexpr (is_long_kernel<typename E::layout>) prefetch_rows<true, typename E::layout, E::lanes>(p, 1, 1, e.at.slots);
       if constexpr (E::partial) value.store(p, e.count);
       else value.store(p);
     } else if constexpr (E::partial) value.store_strided(p, value_of<stride>(e.at.slots), e.count);
@@ -370,22 +387,6 @@ template <const auto& Table, int Begin, int K, class T, int Operand, class E> CO
 }
 template <const auto& Table, int Begin, int K> inline constexpr int tile_column = facts::member_column(Table.tile_members[Begin + K]);
 
-/// Asks for the rows of some lanes behind those at p, which are `apart` elements from each other and of which `columns` are used: a
-/// long kernel is at the next ones too late for the processor to see them coming, above all those that it will write.
-template <bool Writes, class Layout, int Lanes, class T> COTANGENT_HOST_INLINE void prefetch_rows(const T* p, extent columns, extent apart) {
-  constexpr merged_dims dims = Layout::dims;
-  constexpr extent line = 64, ahead = 2 * Lanes, short_axis = 8 * Lanes;
-  if constexpr (Layout::is_static)
-    if (Layout::extent_of(dims.rank - 1, nullptr) < short_axis) return;
-  const char* const next = reinterpret_cast<const char*>(p) + ahead * apart * extent(sizeof(T));
-  const extent bytes = columns * extent(sizeof(T)), stride = apart * extent(sizeof(T));
-  if (2 * bytes >= stride)
-    for (extent k = 0; k < Lanes * stride; k += line) __builtin_prefetch(next + k, Writes);
-  else
-    for (int i = 0; i < Lanes; ++i)
-      for (extent k = 0; k < bytes; k += line) __builtin_prefetch(next + i * stride + k, Writes);
-}
-
 /// Runs a tile, whose first member has this form.
 template <class Form> struct tile {
   static constexpr bool is_possible = false;
@@ -398,7 +399,7 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     constexpr int lanes = E::lanes, columns = tile_column<Table, Begin, int(sizeof...(K)) - 1> + 1;
     constexpr bool side_by_side = !scattered<X...> && lane_stride<typename E::layout, A> == columns && columns > 1 && columns <= facts::short_row && columns <= lanes;
     const T* p = e.template address<const T, B>(A{}, X{}...);
-    if constexpr (!scattered<X...>) prefetch_rows<false, typename E::layout, lanes>(p, columns, lane_stride<typename E::layout, A>);
+    if constexpr (!scattered<X...>) prefetch_rows<false, typename E::layout, lanes>(p, columns, lane_stride<typename E::layout, A>, e.at.slots);
     if constexpr (side_by_side) {
       if (!E::partial || e.count >= lanes) {
         pack<T, lanes> rows[columns];
@@ -442,7 +443,7 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
     constexpr int lanes = E::lanes, columns = int(sizeof...(K)), blocks = (columns + lanes - 1) / lanes;
     T* p = e.template address<T, B>(A{});
-    prefetch_rows<true, typename E::layout, lanes>(p, columns, stride<E>);
+    prefetch_rows<true, typename E::layout, lanes>(p, columns, stride<E>, e.at.slots);
     if constexpr (columns <= facts::short_row && columns <= lanes) {
       const pack<T, lanes> values[columns] = {tile_register<Table, Begin, K, T, 1>(e)...};
       if (stride<E> != columns || (E::partial && e.count < lanes)) {
