@@ -450,8 +450,9 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     if (!v.b) v = b.emit_inferred(c);
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-  if (of_packets) return with_views_inside(remove_dead(b.finish()));
-  return remove_dead(b.finish());
+  graph canonical = remove_dead(b.finish());
+  if (of_packets) return with_views_inside(canonical);
+  return canonical;
 }
 
 }  // namespace cotangent

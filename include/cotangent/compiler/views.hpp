@@ -83,31 +83,25 @@ class view_pass {
 
   /// A view of a value of the new graph.
   constexpr value through(const call& view, value v) {
-    sequence<value> operands;
     if (chain_of(v.id) == 0) {
-      operands.push_back(v);
       call c = view;
-      c.operands = operands.data();
+      c.operands = &v;
       return to_.emit_inferred(c);
     }
-    const sequence<extent> attributes = attributes_of(v);
-    for (int k = 0; k < v.get().operand_count; ++k) operands.push_back(through(view, {&to_, to_.g.operand(v.id, k)}));
-    sequence<value> none;
-    call c = call_at(to_.g, to_, v.id, none);
-    c.operands = operands.data(), c.attributes = attributes.data(), c.dims = view.dims, c.result = {};
+    sequence<value> operands;
+    call c = call_at(to_.g, to_, v.id, operands);
+    sequence<extent> attributes;  // a copy: the builder's list moves when it grows
+    for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attribute(k));
+    for (value& o : operands) o = through(view, o);
+    c.attributes = attributes.data(), c.dims = view.dims, c.result = {};
     const value made = to_.emit_inferred(c);
     note(made);
     return made;
   }
-  /// A copy: the builder's list moves when it grows.
-  constexpr sequence<extent> attributes_of(value v) const {
-    sequence<extent> copy;
-    for (int k = 0; k < v.get().attribute_count; ++k) copy.push_back(to_.g.attribute(v.id, k));
-    return copy;
-  }
 };
 
-/// The graph with computations on views in place of views of computed values.
+/// The graph with computations on views in place of views of computed values. Linear in the nodes, and for each view in the ways to
+/// what is computed before it: at most as many as its slice goes into the whole.
 constexpr graph with_views_inside(const graph& g) {
   view_pass pass(g);
   if (pass.changes()) return pass.run();

@@ -107,7 +107,8 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   extent lane = first;
   if constexpr (!plan.always_partial || N == 1)
     for (; lane + U * N <= last; lane += U * N) run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
-  if constexpr (!plan.whole ? N > 1 || U > 1 : plan.lanes / N % U > 0)
+  constexpr bool has_rest = plan.whole ? plan.lanes / N % U > 0 : N > 1 || U > 1;
+  if constexpr (has_rest)
     for (; lane < last; lane += N) run_vectors<!plan.whole, 1>(steps, at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
 }
 
