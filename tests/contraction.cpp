@@ -143,3 +143,75 @@ TEST_CASE("sums of few products are multiply-adds of kernels: batches, pairs, se
     check_jit([](auto x, auto y) { return std::tuple(ct::einsum<"bik,bkj->bij">(x, y), ct::einsum<"bik,bkj->bij">(x, y) + 1.0f); }, 1e-6, x, y);
   }
 }
+
+TEST_CASE("tril and triu are those of NumPy, and their derivatives") {
+  constexpr auto f = [](auto x, auto y) { return std::tuple(ct::tril(x), ct::triu(x), ct::tril<1>(x), ct::triu<-2>(y), ct::tril<-1>(y), ct::triu<9>(y)); };
+  const auto x = between<double, 2, 3, 5>(-1, 1);
+  const auto y = between<double, 4, 4>(-1, 1, 1);
+  const auto [lower, upper, above, most, below, none] = ct::jit(f)(x, y);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 5; ++j) CHECK((lower(1, i, j) == (j <= i ? x(1, i, j) : 0) && upper(1, i, j) == (j >= i ? x(1, i, j) : 0) && above(1, i, j) == (j <= i + 1 ? x(1, i, j) : 0)));
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) CHECK((most(i, j) == (j >= i - 2 ? y(i, j) : 0) && below(i, j) == (j < i ? y(i, j) : 0) && none(i, j) == 0));
+  check_rules_of(f, std::tuple(x, y));
+  check_compiled<float, orders::first, batching::yes>(f, std::tuple(as<float>(x), as<float>(y)), std::tuple());
+}
+
+namespace {
+/// The triangles of the products in a function's kernels, as its report tells them.
+template <class F, class... A> std::string triangles(const F& f, const A&... a) {
+  std::string all, text = ct::jit(f).kernels(a...);
+  for (std::size_t at = 0; (at = text.find("gemm(", at)) != std::string::npos;) {
+    std::string attributes = text.substr(at + 5, text.find(')', at) - at - 5);
+    int commas = 0;
+    std::size_t i = 0;
+    while (i < attributes.size() && commas < 6) commas += attributes[i++] == ',';
+    all += commas < 6 ? "- " : attributes.substr(i) + " ";
+    at += 5;
+  }
+  return all;
+}
+}  // namespace
+
+TEST_CASE("products of triangular matrices, and products of which a triangle is used, skip the other half") {
+  const auto a = between<double, 33, 33>(-1, 1);
+  const auto b = between<double, 33, 40>(-1, 1, 1);
+  const auto c = between<double, 40, 33>(-1, 1, 2);
+  constexpr auto left = [](auto a, auto b) { return ct::matmul(ct::tril(a), b); };
+  constexpr auto right = [](auto c, auto a) { return ct::matmul(c, ct::triu<2>(a)); };
+  constexpr auto turned = [](auto c, auto a) { return ct::matmul(c, ct::transpose(ct::tril(a))); };
+  constexpr auto outer = [](auto b, auto c) { return ct::tril(-ct::matmul(b, c)); };
+  constexpr auto wide = [](auto a, auto b) { return ct::matmul(ct::tril<1>(a), b); };  // one diagonal more than a triangle
+  constexpr auto both = [](auto b, auto c) {
+    const auto p = ct::matmul(b, c);
+    return std::tuple(ct::tril(p), ct::triu(p));
+  };
+  constexpr auto factors = [](auto d, auto l, auto b) {  // as in the mixture of Gaussians: exp(d) on the diagonal, l below it
+    const auto i = ct::iota<std::int32_t, 33>(l);
+    const auto row = ct::expand_dims<1>(i);
+    const auto column = ct::expand_dims<0>(i);
+    return ct::matmul(ct::where(row > column, l, ct::where(row == column, ct::expand_dims<0>(ct::exp(d)), 0.0)), b);
+  };
+  constexpr auto scaled = [](auto a, auto b) { return ct::matmul(2.0 * ct::where(ct::tril(a) != 0.0, 0.0, 1.0) * ct::triu(a), b); };
+  CHECK(triangles(left, a, b) == "1,0,0 ");
+  CHECK(triangles(right, c, a) == "0,2,0 ");
+  CHECK(triangles(turned, c, a) == "0,2,0 ");
+  CHECK(triangles(outer, b, c) == "0,0,1 ");
+  CHECK(triangles(wide, a, b) == "- ");
+  CHECK(triangles(both, b, c) == "- ");
+  CHECK(triangles(factors, between<double, 33>(-1, 1), a, b) == "1,0,0 ");
+  CHECK(triangles(scaled, a, b) == "2,0,0 ");
+  check_jit(left, 1e-13, a, b);
+  check_jit(right, 1e-13, c, a);
+  check_jit(turned, 1e-13, c, a);
+  check_jit(outer, 1e-13, b, c);
+  check_jit(wide, 1e-13, a, b);
+  check_jit(both, 1e-13, b, c);
+  check_jit(factors, 1e-13, between<double, 33>(-1, 1), a, b);
+  check_jit(scaled, 1e-13, a, b);
+  constexpr auto loss = [](auto a, auto b) { return ct::sum(ct::sin(ct::matmul(ct::tril(a), b))); };
+  constexpr auto gradient = ct::grad(loss, ct::wrt<0, 1>);
+  CHECK(triangles(gradient, a, b).find("0,0,1 ") != std::string::npos);
+  check_jit(gradient, 1e-12, a, b);
+  check_jit(ct::vmap(gradient, ct::in_axes<0, ct::none>), 1e-5, between<float, 3, 33, 33>(-1, 1), as<float>(b));
+}

@@ -1,5 +1,6 @@
 /// Matrix products against three loops.
 
+#include <array>
 #include <cmath>
 #include <mutex>
 #include <random>
@@ -119,6 +120,57 @@ TEST_CASE("small products of sizes known at compile time") {
   CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 5, 1}, {b.data(), 7, 1}));
   ct::host::small_gemm<float, 3, 7, 5, 1, 3, 1, 5>(a.data(), b.data(), c.data());
   CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 1, 3}, {b.data(), 1, 5}));
+}
+
+using ct::matrix_part;
+
+/// Sets what lies outside a part of an m x n matrix, whose first element is (i0, j0) of the whole, to zero.
+template <class T> void clear_outside(matrix_part part, storage<T>& x, extent m, extent n, bool columns, extent i0 = 0, extent j0 = 0) {
+  for (extent i = 0; i < m; ++i)
+    for (extent j = 0; j < n; ++j)
+      if ((part == matrix_part::lower && i0 + i < j0 + j) || (part == matrix_part::upper && i0 + i > j0 + j)) x[static_cast<std::size_t>(columns ? j * m + i : i * n + j)] = 0;
+}
+/// The product of triangular matrices by narrow_product, in every layout, against that of the same matrices
+/// with their zeros. What a triangular result does not have is not looked at.
+template <class T, ct::product_triangles Triangles> bool triangles_agree(extent m, extent n, extent k) {
+  bool same = true;
+  for (int layout = 0; layout < 4; ++layout) {
+    auto x = numbers<T>(m * k, 1), y = numbers<T>(k * n, 2);
+    clear_outside<T>(Triangles.a, x, m, k, layout & 1), clear_outside<T>(Triangles.b, y, k, n, layout & 2);
+    const ct::host::matrix_operand<T> a{x.data(), layout & 1 ? 1 : k, layout & 1 ? m : 1}, b{y.data(), layout & 2 ? 1 : n, layout & 2 ? k : 1};
+    auto expected = naive(1, m, n, k, a, b);
+    clear_outside<T>(Triangles.c, expected, m, n, false);
+    storage<T> c(expected.size(), 77);
+    ct::host::narrow_product<T>{m, n, k, a.data, b.data, a.row_stride, a.column_stride, b.row_stride, b.column_stride, c.data(), n}.template run<Triangles>();
+    clear_outside<T>(Triangles.c, c, m, n, false);
+    same = same && c == expected;
+  }
+  return same;
+}
+
+TEST_CASE("products of triangular matrices") {
+  if constexpr (ct::host::has_narrow_product<float>) {
+    using enum matrix_part;
+    for (const auto& [m, n, k] : {std::array<extent, 3>{1, 1, 1}, {8, 24, 16}, {33, 47, 19}, {64, 64, 64}, {100, 7, 300}, {5, 130, 70}, {17, 40, 0}, {70, 33, 700}}) {
+      INFO(m << " x " << n << " x " << k);
+      CHECK(triangles_agree<double, ct::product_triangles{}>(m, n, k));
+      CHECK(triangles_agree<double, ct::product_triangles{.a = lower}>(m, n, k));
+      CHECK(triangles_agree<double, ct::product_triangles{.a = upper}>(m, n, k));
+      CHECK(triangles_agree<double, ct::product_triangles{.b = lower}>(m, n, k));
+      CHECK(triangles_agree<float, ct::product_triangles{.b = upper}>(m, n, k));
+      CHECK(triangles_agree<float, ct::product_triangles{.c = lower}>(m, n, k));
+      CHECK(triangles_agree<double, ct::product_triangles{.c = upper}>(m, n, k));
+      CHECK(triangles_agree<double, ct::product_triangles{lower, lower, lower}>(m, n, k));
+    }
+    // a block of a larger product: rows and columns from (40, 24) on
+    const extent m = 20, n = 30, k = 90;
+    auto x = numbers<double>(m * k, 1), y = numbers<double>(k * n, 2);
+    clear_outside<double>(lower, x, m, k, false, 40), clear_outside<double>(upper, y, k, n, false, 0, 24);
+    const auto expected = naive<double>(1, m, n, k, {x.data(), k, 1}, {y.data(), n, 1});
+    storage<double> c(expected.size(), 77);
+    ct::host::narrow_product<double>{m, n, k, x.data(), y.data(), k, 1, n, 1, c.data(), n, 40, 24}.run<ct::product_triangles{lower, upper}>();
+    CHECK(c == expected);
+  }
 }
 
 }  // namespace gemm_tests

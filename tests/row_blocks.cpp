@@ -272,3 +272,48 @@ TEST_CASE("large results pass by the caches: any length, rows that are not align
   for (extent k = 0; k < z.size(); ++k) wrong += w(k) != 3.0 * double(z.size() - 1 - k);
   CHECK(wrong == 0);
 }
+
+namespace {
+/// Quadratic forms of points minus centres, as in a mixture of Gaussians: [k, d, d] factors, [k, d] centres, [n, d] points.
+constexpr auto forms = [](auto q, auto centres, auto x) {
+  return ct::vmap([](auto q, auto centre, auto x) { return ct::vmap([](auto q, auto c, auto x) { return ct::sum(ct::square(ct::matmul(ct::tril(q), x - c))); }, ct::in_axes<ct::none, ct::none, 0>)(q, centre, x); },
+                  ct::in_axes<0, 0, ct::none>)(q, centres, x);
+};
+constexpr auto forms_loss = [](auto q, auto centres, auto x) { return ct::sum(ct::logsumexp(-0.05 * forms(q, centres, x), ct::axis<0>)); };
+constexpr auto forms_gradient = ct::value_and_grad(forms_loss, ct::wrt<0, 1>);
+}  // namespace
+
+TEMPLATE_TEST_CASE("a large array that two products use is made for each of them, in its row blocks", "", float, double) {
+  using T = TestType;
+  const auto q = between<T, 18, 48, 48>(-0.5, 0.5);
+  const auto centres = between<T, 18, 48>(-1, 1, 1);
+  const auto x = between<T, 1003, 48>(-1, 1, 2);
+  const std::string text = ct::jit(forms_gradient).kernels(q, centres, x);
+  const std::size_t first = text.find("made_for_product"), second = text.find("made_for_product", first + 1);
+  REQUIRE(second != std::string::npos);
+  for (const std::size_t at : {first, second}) CHECK(text.substr(text.find("writes", at), 20).find("block+") != std::string::npos);
+  check_jit(forms_gradient, std::is_same_v<T, float> ? 2e-4 : 1e-11, q, centres, x);
+  ct::set_num_threads(1);
+  const auto one = ct::jit(forms_gradient)(q, centres, x);
+  for (const int threads : {2, 3}) {
+    ct::set_num_threads(threads);
+    CHECK(ct::jit(forms_gradient)(q, centres, x) == one);
+  }
+  ct::set_num_threads(2);
+}
+
+TEST_CASE("batches of long matrices: operands in any layout, results that only some steps use, and sums of sums") {
+  constexpr auto f = [](auto a, auto b, auto s) {  // [20, 700, 33] [20, 33, 31] [700]
+    const auto y = ct::einsum<"bij,bjk->bik">(ct::sin(a), b);
+    const auto z = ct::tanh(y) * ct::expand_dims<1>(s);
+    const auto w = ct::einsum<"bik,bij->bkj">(z, a * 0.5);
+    return std::tuple(w, ct::sum(z, ct::axis<1>), ct::sum(z, ct::axis<0, 1>), ct::max(z, ct::axis<2>), ct::einsum<"bkj,bj->bk">(w, ct::sum(a, ct::axis<1>)), ct::einsum<"bik,bil->bkl">(y, y));
+  };
+  check_jit(f, 1e-10, between<double, 20, 700, 33>(-1, 1), between<double, 20, 33, 31>(-0.2, 0.2, 1), between<double, 700>(-1, 1, 2));
+  constexpr auto turned = [](auto a, auto b) {  // [17, 40, 640] [17, 640, 40]: contracted over what is not the outermost axis
+    const auto p = ct::einsum<"bij,bkj->bik">(ct::exp(-a * a), a);
+    const auto r = ct::einsum<"bij,bjk->bik">(ct::sin(b), ct::cos(a));
+    return std::tuple(p, ct::sum(r, ct::axis<2>), ct::einsum<"bji,bjk->bik">(r, ct::sqrt(1.0 + b * b)));
+  };
+  check_jit(turned, 1e-10, between<double, 17, 40, 640>(-1, 1), between<double, 17, 640, 40>(-1, 1, 1));
+}

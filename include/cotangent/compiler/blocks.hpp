@@ -168,20 +168,43 @@ class block_finder {
     }
     return fits;
   }
-  /// Whether a step reads a row that a member writes or reads as well.
+  /// Whether a step reads a row that a member writes or reads as well, and that is not little beside what it writes.
   constexpr bool shares(std::size_t i, extent rows) const {
-    bool r = false;
+    constexpr extent much = 16;
+    bool any = false;
+    extent shared = 0, written = 0;
     accesses(s_.steps[i], [&](int b, bool writes) {
-      if (writes || row_elements(s_.buffers[std::size_t(b)], rows) == 0) return;
-      for (int m : members_) r = r || touches(s_.steps[std::size_t(m)], b, false);
+      const extent row = row_elements(s_.buffers[std::size_t(b)], rows), elements = is_symbol(row) ? some_elements : row;
+      if (writes) written += elements;
+      if (writes || row == 0) return;
+      bool touched = false;
+      for (int m : members_) touched = touched || touches(s_.steps[std::size_t(m)], b, false);
+      any = any || touched;
+      if (touched) shared += elements;
     });
-    return r;
+    return any && shared * much >= written;
   }
 
   /// Whether step i is a product whose rows the next step finishes, or such a step: the two stay together.
   constexpr bool is_paired(int i) const { return s_.steps[std::size_t(i)].after_rows || (std::size_t(i) + 1 < s_.steps.size() && s_.steps[std::size_t(i) + 1].after_rows); }
-  /// Whether what step x needs of the steps between the members can run before them; moves it there.
-  constexpr bool precedes(const step& x) {
+  /// Whether step `between`, which step j needs, joins the group before it: it makes a large array that j reads by rows.
+  constexpr bool joins_late(int between, std::size_t j, extent rows) {
+    constexpr extent large = 1 << 16;
+    if (rows_of(std::size_t(between)) != rows || is_paired(between) || !by_rows(std::size_t(between), rows)) return false;
+    bool makes = false;
+    accesses(s_.steps[std::size_t(between)], [&](int b, bool writes) {
+      const shape& dims = s_.buffers[std::size_t(b)].dims;
+      makes = makes || (writes && row_elements(s_.buffers[std::size_t(b)], rows) > 0 && !has_symbol(dims) && dims.size() >= large && touches(s_.steps[j], b, false));
+    });
+    if (!makes) return false;
+    members_.push_back(between);
+    const bool fits = by_rows(j, rows);
+    members_.count -= 1;
+    return fits;
+  }
+  /// Whether what step j needs of the steps between the members can run before them, or with them; moves it there.
+  constexpr bool precedes(std::size_t j, extent rows) {
+    const step& x = s_.steps[j];
     flag_list needed;
     needed.assign(skipped_.size(), false);
     for (std::size_t k = skipped_.size(); k-- > 0;) {
@@ -189,13 +212,26 @@ class block_finder {
       needed[k] = depend(between, x);
       for (std::size_t later = k + 1; later < skipped_.size(); ++later) needed[k] = needed[k] || (needed[later] && depend(between, s_.steps[std::size_t(skipped_[later])]));
       if (needed[k] && is_paired(skipped_[k])) return false;
-      for (std::size_t m = 0; needed[k] && m < members_.size(); ++m)
-        if (depend(s_.steps[std::size_t(members_[m])], between)) return false;
     }
-    sequence<int> rest;
-    for (std::size_t k = 0; k < skipped_.size(); ++k) (needed[k] ? before_ : rest).push_back(skipped_[k]);
+    sequence<int> rest, before, members = members_;
+    for (std::size_t k = 0; k < skipped_.size(); ++k) {
+      const int between = skipped_[k];
+      if (!needed[k]) rest.push_back(between);
+      else if (joins_late(between, j, rows)) insert_member(between);
+      else {
+        before.push_back(between);
+        for (int m : members_)
+          if (depend(s_.steps[std::size_t(m)], s_.steps[std::size_t(between)])) return members_ = members, false;
+      }
+    }
+    for (int b : before) before_.push_back(b);
     skipped_ = rest;
     return true;
+  }
+  /// Members are in the order of the program.
+  constexpr void insert_member(int i) {
+    members_.push_back(i);
+    for (std::size_t k = members_.size() - 1; k > 0 && members_[k - 1] > i; --k) members_[k] = members_[k - 1], members_[k - 1] = i;
   }
 
   /// The group that begins with step `first`; its steps are members_.
@@ -210,7 +246,7 @@ class block_finder {
       const step& x = s_.steps[j];
       if (taken_[j]) continue;
       if (is_call(x)) break;
-      const bool joins = rows_of(j) == r.rows && by_rows(j, r.rows) && shares(j, r.rows) && precedes(x);
+      const bool joins = rows_of(j) == r.rows && by_rows(j, r.rows) && shares(j, r.rows) && precedes(j, r.rows);
       (joins ? members_ : skipped_).push_back(int(j));
     }
     measure(r);

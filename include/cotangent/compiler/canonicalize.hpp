@@ -2,6 +2,7 @@
 /// Rewrites into the forms that kernels and libraries have: matrix products as gemm, rolls and pads as windows, and
 /// multiply-adds as fma, so that neither speed nor bits depend on the compiler's contraction of a * b + c.
 
+#include <cotangent/compiler/triangles.hpp>
 #include <cotangent/compiler/views.hpp>
 #include <cotangent/compiler/windows.hpp>
 
@@ -18,8 +19,15 @@ struct min_with_number_p : pointwise {
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V c, V x) { return lesser(c, x); }
 };
 
+/// x, computed for one product alone, whose number the attribute is.
+struct made_for_product_p : pointwise {
+  static constexpr std::string_view name = "made_for_product";
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return x; }
+};
+
 /// Batched matrix product: the result is [batch, rows, columns]. Attributes: for lhs the axes of (batch, row,
-/// contracted), for rhs those of (batch, contracted, column); -1 if the operand has no such axis.
+/// contracted), for rhs those of (batch, contracted, column); -1 if the operand has no such axis. Then, if there are any, the
+/// triangles of lhs, rhs and the result.
 struct gemm_p {
   static constexpr std::string_view name = "gemm";
   static constexpr role kind = role::opaque;
@@ -30,6 +38,10 @@ struct gemm_p {
   static constexpr void infer(call& c) {
     c.type = c[0].type();
     c.dims = {extent_of(c, 0, 0), extent_of(c, 0, 1), extent_of(c, 1, 5)};
+  }
+  static constexpr product_triangles triangles(const extent* attributes, int count) {
+    if (count < 9) return {};
+    return {matrix_part(attributes[6]), matrix_part(attributes[7]), matrix_part(attributes[8])};
   }
 };
 
@@ -84,17 +96,19 @@ constexpr merged_operand merge_axes(value v, product_axes a) {
   return m;
 }
 
-constexpr value as_gemm(const call& c) {
+constexpr value as_gemm(const call& c, const product_triangles& t) {
   const dot_dimensions d = dot_general_p::dimensions(c);
   const merged_operand l = merge_axes(c[0], {d.lhs_batch, d.lhs_free(c[0].rank()), d.lhs_contracted});
   // The contracted axes of rhs must be in the order of lhs's.
   const merged_operand r = merge_axes(c[1], {d.rhs_batch, d.rhs_free(c[1].rank()), d.rhs_contracted});
-  const shape attributes{l.where[0], l.where[1], l.where[2], r.where[0], r.where[2], r.where[1]};
+  attribute_list attributes;
+  for (extent axis : {l.where[0], l.where[1], l.where[2], r.where[0], r.where[2], r.where[1]}) attributes.push(axis);
+  if (t.any()) attributes.push(extent(t.a)).push(extent(t.b)).push(extent(t.c));
   return reshape(emit<gemm_p>({l.v, r.v}, attributes), c.dims);
 }
 
 /// Sorts the contracted and batch axes by lhs, so that merging them keeps lhs in place where it can.
-constexpr value sorted_dot(const call& c) {
+constexpr value sorted_dot(const call& c, const product_triangles& t) {
   dot_dimensions d = dot_general_p::dimensions(c);
   const auto sort = [](shape& key, shape& other) {
     for (int i = 1; i < key.rank; ++i)
@@ -108,7 +122,7 @@ constexpr value sorted_dot(const call& c) {
   l.push(d.lhs_batch.rank).push(d.lhs_contracted.rank).push(d.lhs_batch).push(d.rhs_batch).push(d.lhs_contracted).push(d.rhs_contracted);
   call e = c;
   e.attributes = l.data, e.attribute_count = l.count;
-  return as_gemm(e);
+  return as_gemm(e, t);
 }
 
 /// Whether each element of a product is a sum of so few products that a kernel, which can fuse with what is around it, is better
@@ -169,6 +183,25 @@ constexpr value sum_of_few_products(const call& c) {
   return sum;
 }
 
+/// Whether x is a large array of a few operations on much smaller ones: better computed for each product than kept in memory.
+constexpr bool is_made_of_smaller(value x) {
+  constexpr extent large = 1 << 16, much = 8;
+  constexpr int few = 4;
+  if (has_symbol(x.dims()) || x.dims().size() < large) return false;
+  int operations = 0;
+  const auto fits = [&](value v, const auto& self) -> bool {
+    const node& n = v.get();
+    if (n.op_id == primitive_of<constant_p>.id) return true;
+    if (n.is_input()) return false;
+    if (n.op_id == primitive_of<broadcast_in_dim_p>.id) return v.b->g[v.b->g.operand(v.id, 0)].dims.size() * much <= x.dims().size();
+    if (n.op->kind != role::pointwise || n.op->flops > 2 || ++operations > few) return false;
+    for (int k = 0; k < n.operand_count; ++k)
+      if (!self(value{v.b, v.b->g.operand(v.id, k)}, self)) return false;
+    return true;
+  };
+  return fits(x, fits) && operations > 0;
+}
+
 /// A product as the sums over the last axes of an array of all terms.
 constexpr value sum_of_all_products(const call& c) {
   const dot_dimensions d = dot_general_p::dimensions(c);
@@ -180,7 +213,7 @@ constexpr value sum_of_all_products(const call& c) {
 
 /// A product whose only use is `turned`, a transpose of the product `c` that swaps the free axes of its operands: the product
 /// of the operands swapped, in which nothing is transposed. Null if that is not what the transpose does.
-constexpr value swapped_dot(const call& c, const call& turned) {
+constexpr value swapped_dot(const call& c, const call& turned, const product_triangles& t) {
   const dot_dimensions d = dot_general_p::dimensions(c);
   const int batch = d.lhs_batch.rank, left = d.lhs_free(c[0].rank()).rank, right = d.rhs_free(c[1].rank()).rank;
   for (int i = 0; i < turned.attribute_count; ++i)
@@ -191,7 +224,7 @@ constexpr value swapped_dot(const call& c, const call& turned) {
   call e = c;
   e.operands = operands, e.dims = turned.dims;
   e.attributes = l.data, e.attribute_count = l.count;
-  return sorted_dot(e);
+  return sorted_dot(e, t.swapped());
 }
 
 /// A pad that cuts off becomes a slice and a pad that does not.
@@ -382,6 +415,18 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   replay r(g, b);
   copy_inputs(r);
   const flag_list by_kernels = used_by_kernels(g);
+  // The product n, of its own operands: what else is used by others and cheap is made for it alone.
+  value own_operands[2];
+  const auto product_at = [&](int n) {
+    call c = r.at(n);
+    for (int k = 0; k < 2; ++k) {
+      own_operands[k] = c[k];
+      if (uses.items[g.operand(n, k)] > 1 && is_made_of_smaller(c[k])) own_operands[k] = emit<made_for_product_p>({c[k]}, {extent(n)});
+    }
+    c.operands = own_operands;
+    return c;
+  };
+  const triangle_finder triangles(g);
   // Whether node n became a product that has one use; and its factors.
   const auto product_of = [&](int n) { return uses.items[n] == 1 && is_floating(g[n].type) && r.map.items[n].get().op_id == primitive_of<mul_p>.id; };
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
@@ -404,12 +449,16 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     const call c = r.at(n);
     value& v = r.map.items[n];
     const std::uint64_t op = c.op->id;
-    if (op == primitive_of<dot_general_p>.id) v = sums_few_products(c, of_packets) ? sum_of_few_products(c) : of_packets ? sum_of_all_products(c) : sorted_dot(c);
+    if (op == primitive_of<dot_general_p>.id) {
+      if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
+      else if (of_packets) v = sum_of_all_products(c);
+      else v = sorted_dot(product_at(n), triangles.of_product(n));
+    }
     else if (op == primitive_of<transpose_p>.id && !of_packets) {
       const int x = g.operand(n, 0);
       if (g[x].op_id == primitive_of<dot_general_p>.id && uses.items[x] == 1) {
         const call turned = c;
-        if (!sums_few_products(r.at(x))) v = swapped_dot(r.at(x), turned);
+        if (!sums_few_products(r.at(x))) v = swapped_dot(product_at(x), turned, triangles.of_product(x));
         if (!v.b) v = b.emit_inferred(r.at(n));
       }
     } else if (op == primitive_of<roll_p>.id) v = rolled(c);

@@ -320,7 +320,7 @@ class scheduler {
         group_.items[n] = place({n, -1}, space, bound);
       } else if (k == role::pointwise || k == role::gather) {
         const int* read = g_.operands.items + x.operands;
-        int bound = k == role::gather ? after(read[0]) : 0;
+        int bound = k == role::gather ? after(read[0]) : x.op_id == primitive_of<made_for_product_p>.id ? int(groups_.count) : 0;
         for (int i = k == role::gather; i < x.operand_count; ++i) {
           const int use = first_use(read[i], origin_.items[read[i]], space);
           if (use > bound) bound = use;

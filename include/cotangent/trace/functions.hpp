@@ -326,6 +326,19 @@ struct expand_dims_function {
     return broadcast_in_dim(x, insert(x.dims(), k, 1), erase(axes_from(0, x.rank() + 1), k));
   }
 };
+struct triangle_function {
+  bool lower;
+  int diagonal;
+  constexpr value operator()(value x) const {
+    const int n = x.rank();
+    if (n < 2) x.b->fail(message{} << (lower ? "tril" : "triu") << ": matrices [..., m, n] are needed, got " << x.dims());
+    if (x.b->failed()) return x;
+    value row = iota(*x.b, dtype::int32, x.dims(), n - 2);
+    const value column = iota(*x.b, dtype::int32, x.dims(), n - 1);
+    if (diagonal != 0) row = row + constant(*x.b, dtype::int32, x.dims(), diagonal);
+    return select(lower ? le(column, row) : ge(column, row), x, zeros_like(x));
+  }
+};
 struct squeeze_function {
   shape axes;
   constexpr value operator()(value x) const {

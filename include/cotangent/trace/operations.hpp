@@ -349,6 +349,10 @@ template <extent K, tensor X> constexpr auto top_k(const X& x) {
 
 /// The elements under another shape; one extent may be `dyn`, which is then computed.
 template <extent... E, tensor X> constexpr auto reshape(const X& x) { return apply<reshape_function{{E...}}>(x); }
+/// The elements (i, j) of matrices [..., m, n] with j <= i + Diagonal, and zeros: numpy.tril. A product of the result skips its zeros.
+template <int Diagonal = 0, tensor X> constexpr auto tril(const X& x) { return apply<triangle_function{true, Diagonal}>(x); }
+/// Those with j >= i + Diagonal: numpy.triu.
+template <int Diagonal = 0, tensor X> constexpr auto triu(const X& x) { return apply<triangle_function{false, Diagonal}>(x); }
 /// Axes reversed, or in the given order.
 template <extent... Axes, tensor X> constexpr auto transpose(const X& x) {
   return apply<transpose_function{{Axes...}, sizeof...(Axes) == 0}>(x);

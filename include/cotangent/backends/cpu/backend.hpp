@@ -63,6 +63,18 @@ template <class Executable> struct steps {
     return false;
   }
 
+  template <int Step> static constexpr host::gemm_form form_of_gemm() {
+    constexpr int at = plan.steps[Step].node, lhs = Executable::template operand_node<at, 0>(), rhs = Executable::template operand_node<at, 1>();
+    constexpr const extent* where = graph.attributes.data() + graph.nodes[at].attributes;
+    constexpr shape product = graph.nodes[at].dims, left = graph.nodes[lhs].dims, right = graph.nodes[rhs].dims;
+    constexpr extent contracted = where[2] < 0 ? 1 : left[int(where[2])];
+    using T = type_of<graph.nodes[at].type>;
+    host::gemm_form f{where[2] == left.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns, where[5] == right.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns};
+    f.matrices = !has_symbol(product) && !is_symbol(contracted) && product[1] > 1 && product[2] > 1 && contracted > 1;
+    f.triangles = gemm_p::triangles(where, graph.nodes[at].attribute_count);
+    f.narrow = host::has_narrow_product<T> && f.matrices && (f.triangles.any() || host::is_narrow<T>(f, product[2]));
+    return f;
+  }
   /// Of a batch of products, those in [first, last); a negative `last` stands for all.
   template <int Step> static COTANGENT_HOST_INLINE void run_gemm(const state& s, extent first = 0, extent last = -1) {
     constexpr cotangent::step x = plan.steps[Step];
@@ -85,9 +97,7 @@ template <class Executable> struct steps {
       host::matrix_operand<T> ma{a, left_strides[1], left_strides[2], left_strides[0]}, mb{b, right_strides[1], right_strides[2], right_strides[0]};
       ma.data = ma.at(first, 0, 0), mb.data = mb.at(first, 0, 0), c += first * m * n;
       const extent batch = last < 0 ? batches : last - first;
-      constexpr host::gemm_form form{where[2] == left.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns,
-                                    where[5] == right.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns,
-                                    is_static && product[1] > 1 && product[2] > 1 && contracted > 1};
+      constexpr host::gemm_form form = form_of_gemm<Step>();
       if constexpr (Step + 1 < step_count) {
         if constexpr (plan.steps[Step + 1].after_rows) {
           constexpr cotangent::step next = plan.steps[Step + 1];

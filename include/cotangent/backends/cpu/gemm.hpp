@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <cotangent/backends/cpu/eigen.hpp>
+#include <cotangent/backends/cpu/narrow.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
 #include <cotangent/core/extents.hpp>
@@ -70,7 +71,14 @@ struct gemm_form {
   enum order : unsigned char { unknown, rows, columns };  // which of an operand's strides is 1
   order a = unknown, b = unknown;
   bool matrices = false;  // no extent is 1: neither a vector nor an outer product
+  bool narrow = false;    // it is computed by narrow_product
+  product_triangles triangles{};
 };
+
+/// Whether a product with this many columns is best computed by narrow_product: b is read in place, in whole vectors.
+template <class T> constexpr bool is_narrow(const gemm_form& form, extent columns) {
+  return form.b == gemm_form::rows && columns % native_lanes<T> == 0 && columns <= 8 * native_lanes<T>;
+}
 
 /// Eigen's sizes of the blocks that it packs, with memory for them that the thread keeps: Eigen by itself allocates it for
 /// every product, and the system then takes back and clears its pages every time.
@@ -99,11 +107,14 @@ template <int OrderA, int OrderB, class T> void add_product(extent m, extent n, 
   internal::general_matrix_matrix_product<extent, T, of_b, false, T, of_a, false, ColMajor, 1>::run(n, m, k, b, b_stride, a, a_stride, c, 1, c_stride, T(1), blocks, nullptr);
 }
 
-/// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j) for a block of the result, in one thread.
+/// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j) for a block of the result, in one thread. The block begins at (first_row,
+/// first_column).
 template <gemm_form Form, class T>
 void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c,
-                extent c_stride) {
-  if constexpr (!has_eigen_product<T>) {
+                extent c_stride, [[maybe_unused]] extent first_row, [[maybe_unused]] extent first_column) {
+  if constexpr (Form.narrow) {
+    narrow_product<T>{m, n, k, a, b, a_row, a_column, b_row, b_column, c, c_stride, first_row, first_column}.template run<Form.triangles>();
+  } else if constexpr (!has_eigen_product<T>) {
     for (extent i = 0; i < m; ++i) {
       for (extent j = 0; j < n; ++j) c[i * c_stride + j] = T(0);
       for (extent p = 0; p < k; ++p) {
@@ -173,7 +184,7 @@ void gemm(extent batch, extent m, extent n, extent k, matrix_operand<T> a, matri
   if (batch <= 0 || m <= 0 || n <= 0) return;
   const auto block = [&](extent q, extent i, extent j, extent rows, extent columns) {
     T* to = c + q * m * n + i * n + j;
-    if (k > 0) return gemm_block<Form>(rows, columns, k, a.at(q, i, 0), a.row_stride, a.column_stride, b.at(q, 0, j), b.row_stride, b.column_stride, to, n);
+    if (k > 0) return gemm_block<Form>(rows, columns, k, a.at(q, i, 0), a.row_stride, a.column_stride, b.at(q, 0, j), b.row_stride, b.column_stride, to, n, i, j);
     for (extent r = 0; r < rows; ++r)
       for (extent s = 0; s < columns; ++s) to[r * n + s] = T(0);
   };
