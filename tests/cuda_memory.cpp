@@ -1,5 +1,5 @@
-/// The CUDA devices' memory, streams and errors, over a stand-in for the CUDA runtime that works on the host's memory. (Kernels are
-/// tested on Thrust's systems, and by tests/cuda/run on a GPU.)
+/// The CUDA devices' memory, streams and errors, over a stand-in for the CUDA runtime. (Kernels are tested on Thrust's systems, and by
+/// tests/cuda/run on a GPU.)
 
 #include <cotangent/backends/cuda/memory.hpp>
 
@@ -7,61 +7,10 @@
 #include <cotangent/core/print.hpp>
 
 #include "catch.hpp"
+#include "cuda_stand_in.hpp"
 
 namespace ct = cotangent;
-
-namespace {
-
-/// What the stand-in was asked for, and what it answers.
-struct runtime {
-  int devices = 2, current = 0;
-  bool fails = false;
-  std::string calls;
-  void* next_stream = nullptr;
-
-  void note(const std::string& what) { calls += what + "; "; }
-  std::string take() { return std::exchange(calls, ""); }
-};
-runtime now;
-
-std::string number_of(cudaStream_t s) { return std::to_string(reinterpret_cast<std::uintptr_t>(s)); }
-cudaStream_t stream_number(std::uintptr_t n) { return reinterpret_cast<cudaStream_t>(n); }
-
-}  // namespace
-
-extern "C" {
-cudaError_t cudaGetDeviceCount(int* n) {
-  *n = now.devices;
-  return now.devices > 0 ? cudaSuccess : cudaErrorNoDevice;
-}
-cudaError_t cudaGetDevice(int* d) { return *d = now.current, cudaSuccess; }
-cudaError_t cudaSetDevice(int d) { return now.current = d, cudaSuccess; }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return *s = stream_number(100 + std::uintptr_t(now.current)), cudaSuccess; }
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* p, int) { return *p = nullptr, cudaSuccess; }
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
-cudaError_t cudaMallocAsync(void** p, std::size_t n, cudaStream_t s) {
-  now.note("allocate on " + number_of(s) + " of device " + std::to_string(now.current));
-  if (n > std::size_t(1) << 40) return cudaErrorMemoryAllocation;
-  return *p = std::malloc(n), cudaSuccess;
-}
-cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {
-  now.note("free on " + number_of(s));
-  return std::free(p), cudaSuccess;
-}
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t) { return std::memcpy(to, from, n), cudaSuccess; }
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) { return std::memcpy(to, from, n), cudaSuccess; }
-cudaError_t cudaMalloc(void** p, std::size_t n) { return *p = std::malloc(n), cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return now.fails ? cudaErrorIllegalAddress : cudaSuccess; }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return *e = nullptr, cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t s) { return now.note("record on " + number_of(s)), cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t, unsigned) { return now.note("wait on " + number_of(s)), cudaSuccess; }
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaHostRegister(void*, std::size_t n, unsigned) { return now.note("pin " + std::to_string(n)), cudaSuccess; }
-cudaError_t cudaHostUnregister(void*) { return now.note("unpin"), cudaSuccess; }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { return std::strcpy(p->name, "a stand-in"), cudaSuccess; }
-const char* cudaGetErrorString(cudaError_t e) { return e == cudaErrorNoDevice ? "no CUDA-capable device is detected" : "the driver's words"; }
-const char* cudaGetErrorName(cudaError_t) { return "cudaErrorName"; }
-}
+using namespace stand_in;
 
 TEST_CASE("a machine without a GPU says so at first use, and may have one later") {
   now.devices = 0;

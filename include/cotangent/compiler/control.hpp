@@ -499,4 +499,18 @@ template <> struct control<barrier_p> {
   template <class Executable, int Step> static void run(const typename Executable::state&) {}
 };
 
+/// Whether a run of an executable waits for what its steps have written: the condition of a loop, or the index of a branch, that the
+/// host reads.
+template <class Executable> constexpr bool reads_on_host();
+template <class Executable, int N> constexpr bool node_reads_on_host() {
+  using P = primitive_with_id<Executable::graph.nodes[N].op_id>;
+  if constexpr (std::is_same_v<P, switch_p>) return true;
+  else if constexpr (std::is_same_v<P, while_p>) return !control<P>::template facts<Executable, N>::in_registers;
+  else if constexpr (std::is_same_v<P, scan_p>) return reads_on_host<typename control<P>::template facts<Executable, N>::body>();
+  else return false;
+}
+template <class Executable> constexpr bool reads_on_host() {
+  return []<std::size_t... C>(std::index_sequence<C...>) { return (false || ... || node_reads_on_host<Executable, Executable::calls[C]>()); }(std::make_index_sequence<Executable::calls.size()>{});
+}
+
 }  // namespace cotangent

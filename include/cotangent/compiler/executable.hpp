@@ -59,6 +59,9 @@ template <class P> struct control;
 ///   constant(queue, elements)          where a program's array constant lies
 ///   copy(queue, to, from, bytes)       within its memory
 ///   steps<Executable>::run<Step>(s)    runs a kernel, a library call or an opaque primitive
+///   run_program<Executable, Numbers>(s, inputs, outputs, size_of_number)
+///                                      a call: execute, where so many of the inputs are C++ numbers of the host, of
+///                                      size_of_number(i) bytes
 /// and what loops and branches need (compiler/control.hpp).
 template <class Make, class Donated, class Backend> struct executable {
   using make = Make;

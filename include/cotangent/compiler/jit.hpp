@@ -76,9 +76,7 @@ template <class Backend, class F, class... A> struct compiled_call {
     for (std::size_t s : sizes_of_numbers) n += s > 0;
     return n;
   }();
-  /// The numbers, where the device can read them.
   static constexpr auto size_of_number = [](int i) { return sizes_of_numbers[std::size_t(i)]; };
-  using numbers = typename Backend::template numbers<count_of_numbers>;
 
   template <class... X> static COTANGENT_HOST_INLINE void bind(state& s, const void** pointers, const X&... arguments) {
     int leaf = 0;
@@ -130,7 +128,6 @@ template <class Backend, class F, class... A> struct compiled_call {
       s.queue = queue(on);
       const void* in[inputs > 0 ? inputs : 1];
       bind(s, in, arguments...);
-      [[maybe_unused]] const numbers moved(s.queue, in, inputs, size_of_number);
       result r = make_tree<result>([&]<class Leaf, int O>(std::type_identity<Leaf>, std::integral_constant<int, O>) {
         return make_output<O, Leaf>(on, s, arguments...);
       });
@@ -139,11 +136,11 @@ template <class Backend, class F, class... A> struct compiled_call {
     }
   }
 
-  template <class R> static COTANGENT_HOST_INLINE void run_into(state& s, const void* const* in, R& r) {
+  template <class R> static COTANGENT_HOST_INLINE void run_into(state& s, const void** in, R& r) {
     void* out[outputs > 0 ? outputs : 1];
     int o = 0;
     for_each_leaf([&](auto& leaf) { out[o++] = leaf.data(); }, r);
-    the_program::execute(s, in, out);
+    Backend::template run_program<the_program, count_of_numbers>(s, in, out, size_of_number);
   }
 
   /// Into existing arrays or views: their shapes are checked first; they may not overlap the arguments.
@@ -166,7 +163,6 @@ template <class Backend, class F, class... A> struct compiled_call {
         },
         r);
     check_overlap(r, arguments...);
-    [[maybe_unused]] const numbers moved(s.queue, in, inputs, size_of_number);
     run_into(s, in, r);
   }
   template <class R, class... X> static void check_overlap(const R& r, const X&... arguments) {

@@ -379,9 +379,10 @@ struct backend {
   }
 
   /// The numbers among a call's inputs stay where they are.
-  template <int Count> struct numbers {
-    template <class Size> COTANGENT_HOST_INLINE numbers(queue, const void**, int, const Size&) {}
-  };
+  template <class Program, int Numbers, class Size>
+  static COTANGENT_HOST_INLINE void run_program(typename Program::state& s, const void** inputs, void* const* outputs, const Size&) {
+    Program::execute(s, inputs, outputs);
+  }
 
  private:
   /// The statements that run for a packet, at points of kernels.

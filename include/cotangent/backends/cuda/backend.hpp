@@ -5,7 +5,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <nvtx3/nvToolsExt.h>
 
-#include <cotangent/backends/cuda/memory.hpp>
+#include <cotangent/backends/cuda/graphs.hpp>
 #include <cotangent/backends/simt/backend.hpp>
 
 namespace cotangent::gpu {
@@ -70,6 +70,8 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_rows_
 inline void check(const char* what, cublasStatus_t s) {
   if (s != CUBLAS_STATUS_SUCCESS) throw_cublas(what, s);
 }
+/// What NVIDIA recommends for the largest of its GPUs.
+inline constexpr std::size_t cublas_workspace = std::size_t(32) << 20;
 /// This thread's cuBLAS handle for the current device, `index`.
 inline cublasHandle_t cublas_handle(int index) {
   static thread_local std::map<int, cublasHandle_t> handles;  // a handle is never destroyed: the driver may go before the thread
@@ -82,8 +84,19 @@ class queue {
  public:
   queue() = default;
   explicit queue(const device& d) : device_(&static_cast<const cuda_memory&>(d.memory())), stream_(device_->stream()) {}
+  /// A queue whose programs take their memory from a room.
+  queue(const queue& q, room& r) : device_(q.device_), stream_(q.stream_), room_(&r) {}
+  /// The same on another stream.
+  queue on(cudaStream_t stream) const {
+    queue q = *this;
+    q.stream_ = stream;
+    return q;
+  }
+  const cuda_memory& device_memory() const { return *device_; }
+  cudaStream_t stream() const { return stream_; }
 
   template <class Grid> void run(const Grid& grid) const {
+    count();
     constexpr extent most_blocks = extent(1) << 30;
     const extent blocks = grid.blocks();
     if (blocks == 0) return;
@@ -93,12 +106,14 @@ class queue {
     check("launching a kernel", cudaGetLastError());
   }
   template <class Grid> void run_rows(const Grid& grid) const {
+    count();
     const extent blocks = grid.blocks();
     run_rows_grid<<<unsigned(slots(blocks)), Grid::threads, 0, stream_>>>(grid, blocks);
     check("launching a kernel", cudaGetLastError());
   }
   static extent slots(extent blocks) { return simt::smaller(blocks, 2048); }
   void copy(void* to, const void* from, extent bytes) const {
+    count();
     check("copying on the device", cudaMemcpyAsync(to, from, std::size_t(bytes), cudaMemcpyDeviceToDevice, stream_));
   }
   void copy_to_host(void* to, const void* from, extent bytes) const { device_->copy_to_host(to, from, std::size_t(bytes)); }
@@ -119,14 +134,18 @@ class queue {
 
   /// cuBLAS is column-major: it computes the transpose, c' = b' a'. Float32 is computed in float32.
   template <class T> void product(const matrix_product& p, const T* a, const T* b, T* c) const {
-    if constexpr (!std::is_floating_point_v<T>) run(simt::product_grid<T>{p, a, b, c});
-    else if (p.contracted == 0) check("an empty product", cudaMemsetAsync(c, 0, std::size_t(p.batch * p.rows * p.columns) * sizeof(T), stream_));
+    if constexpr (!std::is_floating_point_v<T>) return run(simt::product_grid<T>{p, a, b, c});
+    count();
+    if (p.contracted == 0) check("an empty product", cudaMemsetAsync(c, 0, std::size_t(p.batch * p.rows * p.columns) * sizeof(T), stream_));
     else {
       constexpr bool single = std::is_same_v<T, float>;
       const T one = 1, zero = 0;
       const operand x = operand::of(p.right[1], p.right[2], p.contracted, p.columns), y = operand::of(p.left[1], p.left[2], p.rows, p.contracted);
       cublasHandle_t handle = cublas_handle(device_->index);
       check("cublasSetStream", cublasSetStream(handle, stream_));
+      // A graph may run beside what else this thread gives to cuBLAS, so it has a workspace of its own.
+      const memory workspace(*this, room_ ? extent(cublas_workspace) : 0);
+      if (room_) check("cublasSetWorkspace", cublasSetWorkspace(handle, workspace.data(), cublas_workspace));
       check("a product of matrices",
             cublasGemmStridedBatchedEx_64(handle, x.operation, y.operation, p.columns, p.rows, p.contracted, &one, b, single ? CUDA_R_32F : CUDA_R_64F, x.leading, p.right[0],
                                           a, single ? CUDA_R_32F : CUDA_R_64F, y.leading, p.left[0], &zero, c, single ? CUDA_R_32F : CUDA_R_64F, p.columns,
@@ -136,17 +155,24 @@ class queue {
 
   class memory {
    public:
-    memory(const queue& q, extent bytes) : stream_(q.stream_), data_(bytes > 0 ? q.device_->allocate(std::size_t(bytes)) : nullptr) {}
+    memory(const queue& q, extent bytes) : stream_(q.stream_), room_(q.room_), bytes_(std::size_t(bytes)) {
+      if (room_) data_ = room_->take(bytes_), is_in_room_ = data_ != nullptr;
+      if (!data_ && bytes_ > 0) data_ = q.device_->allocate(bytes_);
+    }
     memory(const memory&) = delete;
     memory& operator=(const memory&) = delete;
     ~memory() {
-      if (data_) cudaFreeAsync(data_, stream_);
+      if (room_) room_->give_back(bytes_);
+      if (data_ && !is_in_room_) cudaFreeAsync(data_, stream_);
     }
     std::byte* data() const { return static_cast<std::byte*>(data_); }
 
    private:
     cudaStream_t stream_;
-    void* data_;
+    room* room_;
+    std::size_t bytes_;
+    void* data_ = nullptr;
+    bool is_in_room_ = false;
   };
 
  private:
@@ -160,9 +186,21 @@ class queue {
     }
   };
 
+  void count() const {
+    if (room_) ++room_->given;
+  }
+
   const cuda_memory* device_ = nullptr;
   cudaStream_t stream_ = nullptr;
+  room* room_ = nullptr;
 };
+
+/// Whether calls of a program may be launches of a graph: it has several kernels, and the host reads nothing between them.
+template <class Program> constexpr bool can_be_captured() { return Program::steps > 0 && !is_one_kernel(Program::plan) && !reads_on_host<Program>(); }
+/// Names what is launched, for messages.
+template <class Program> std::string describe_graph() {
+  return "the graph of " + std::to_string(Program::steps) + " steps, the last of which is " + simt::describe_step<Program, Program::steps - 1>();
+}
 
 struct backend : simt::backend<queue> {
   using platform = cotangent::cuda;
@@ -172,6 +210,34 @@ struct backend : simt::backend<queue> {
     scope(const device& d, const char* function) : here(d.index()) { nvtxRangePushA(function); }
     ~scope() { nvtxRangePop(); }
   };
+
+  template <class Program, int Numbers, class Size>
+  static void run_program(typename Program::state& s, const void** inputs, void* const* outputs, const Size& size_of_number) {
+    if constexpr (can_be_captured<Program>()) {
+      if (takes_graphs(s.queue.stream())) return run_graph<Program, Numbers>(s, inputs, outputs, size_of_number);
+    }
+    simt::backend<queue>::run_program<Program, Numbers>(s, inputs, outputs, size_of_number);
+  }
+
+ private:
+  template <class Program, int Numbers, class Size>
+  static void run_graph(typename Program::state& s, const void** inputs, void* const* outputs, const Size& size_of_number) {
+    static char program;  // its address stands for it
+    std::vector<std::uintptr_t> key;
+    for (int i = 0; i < Program::input_count; ++i) key.push_back(size_of_number(i) > 0 ? 0 : reinterpret_cast<std::uintptr_t>(inputs[i]));
+    for (int o = 0; o < Program::output_count; ++o) key.push_back(reinterpret_cast<std::uintptr_t>(outputs[o]));
+    if constexpr (Program::has_symbols) key.insert(key.end(), std::begin(s.symbols), std::end(s.symbols));
+    stream_graphs& graphs = graphs_of(s.queue.device_memory(), s.queue.stream());
+    const std::lock_guard lock(graphs.mutex);
+    replay& r = graphs.find(&program, key);
+    const queue own(s.queue, graphs.memory);
+    const simt::numbers_on_device<queue, Numbers> moved(own, inputs, Program::input_count, size_of_number);
+    graphs.run(r, [&](cudaStream_t stream) {
+      s.queue = own.on(stream);
+      Program::execute(s, inputs, outputs);
+    });
+    own.remember(describe_graph<Program>);
+  }
 };
 
 }  // namespace cotangent::gpu

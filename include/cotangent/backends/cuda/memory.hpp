@@ -17,6 +17,7 @@
 namespace cotangent::gpu {
 
 [[noreturn, gnu::cold]] inline void throw_cuda(const char* what, cudaError_t e) {
+  cudaGetLastError();  // it is told here, and not once more after the next launch
   throw device_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(e) + " (" + cudaGetErrorName(e) + ")");
 }
 inline void check(const char* what, cudaError_t e) {

@@ -158,7 +158,8 @@ template <int Count> struct numbers_grid {
 template <class Queue, int Count> class numbers_on_device {
  public:
   template <class Size>
-  numbers_on_device(const Queue& q, const void** inputs, int input_count, const Size& size_of_number) : memory_(q, Count * numbers_grid<Count>::bytes_each) {
+  numbers_on_device(const Queue& q, const void** inputs, int input_count, const Size& size_of_number)
+      : memory_(q, Count * numbers_grid<Count>::bytes_each) {
     numbers_grid<Count> grid{};
     grid.to = reinterpret_cast<typename numbers_grid<Count>::number*>(memory_.data());
     for (int i = 0, k = 0; i < input_count; ++i) {
@@ -176,6 +177,7 @@ template <class Queue, int Count> class numbers_on_device {
 template <class Queue> class numbers_on_device<Queue, 0> {
  public:
   template <class Size> numbers_on_device(const Queue&, const void**, int, const Size&) {}
+  ~numbers_on_device() {}  // a variable of it is not unused
 };
 
 struct count_up {
@@ -229,7 +231,11 @@ template <class Queue> struct backend {
   }
   template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) { turns.run(b); }
 
-  template <int Count> using numbers = numbers_on_device<Queue, Count>;
+  template <class Program, int Numbers, class Size>
+  static void run_program(typename Program::state& s, const void** inputs, void* const* outputs, const Size& size_of_number) {
+    const numbers_on_device<Queue, Numbers> moved(s.queue, inputs, Program::input_count, size_of_number);
+    Program::execute(s, inputs, outputs);
+  }
 };
 
 }  // namespace cotangent::simt
