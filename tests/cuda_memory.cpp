@@ -32,10 +32,28 @@ TEST_CASE("arrays are allocated, copied and freed on their device, and the calle
     CHECK(now.take() == "allocate on 101 of device 1; ");
     const auto z = y;
     CHECK(ct::device_get(z) == x);
-    CHECK(ct::device_put(z, ct::devices<ct::cuda>()[0]).device().index() == 0);
-    CHECK(now.take() == "allocate on 101 of device 1; allocate on 100 of device 0; free on 100; ");
+    CHECK(now.take() == "allocate on 101 of device 1; ");
   }
   CHECK(now.take() == "free on 101; free on 101; ");
+  CHECK(now.current == 0);
+}
+
+TEST_CASE("copies to another device do not pass through the host, and are in order with the work of both") {
+  const ct::device first = ct::devices<ct::cuda>()[0], second = ct::devices<ct::cuda>()[1];
+  ct::array<float, ct::dyn> host({1000});
+  for (ct::extent i = 0; i < 1000; ++i) host(i) = float(i);
+  const auto x = ct::device_put(host, first);
+  now.take();
+  {
+    const ct::cuda_stream_scope scope(second, stream_number(7));
+    now.take();
+    const auto y = ct::device_put(x, second);
+    CHECK(now.take() == "allocate on 7 of device 1; record on 100; wait on 7; copy from 0 to 1 on 7; record on 7; wait on 100; ");
+    CHECK(y.device() == second);
+    CHECK(y.get() == host);
+    CHECK(ct::device_put(y, ct::device()).get() == host);
+    CHECK(ct::device_put(ct::device_array<float, ct::dyn>(), second).size() == 0);
+  }
   CHECK(now.current == 0);
 }
 

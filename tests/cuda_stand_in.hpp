@@ -72,6 +72,10 @@ cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {
   return std::free(p), cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t n, cudaMemcpyKind, cudaStream_t) { return std::memcpy(to, from, n), cudaSuccess; }
+cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, std::size_t n, cudaStream_t s) {
+  stand_in::now.note("copy from " + std::to_string(from_device) + " to " + std::to_string(to_device) + " on " + stand_in::number_of(s));
+  return std::memcpy(to, from, n), cudaSuccess;
+}
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t n, cudaMemcpyKind) { return std::memcpy(to, from, n), cudaSuccess; }
 cudaError_t cudaMalloc(void** p, std::size_t n) { return *p = std::malloc(n), cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return stand_in::now.fails ? cudaErrorIllegalAddress : cudaSuccess; }

@@ -17,7 +17,7 @@ using matrix = ct::array<double, rows, columns>;
 /// Several kernels, a product of matrices, a sort, and a number.
 struct several_steps {
   template <class X, class S> constexpr auto operator()(const X& x, const S& s) const {
-    const auto y = ct::sort(x * s, ct::axis<1>);
+    const auto y = ct::sort<1>(x * s);
     return std::tuple(ct::matmul(y, ct::transpose(x)), ct::sum(y, ct::axis<0>), ct::sum(ct::square(x)) * s);
   }
 };

@@ -42,6 +42,10 @@ class device_memory {
   virtual void copy_to_host(void* to, const void* from, std::size_t bytes) const = 0;
   /// Between two places of this device.
   virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
+  /// From another device to this one; false if they know no way but through the host.
+  virtual bool copy_from_peer([[maybe_unused]] const device_memory& peer, [[maybe_unused]] void* to, [[maybe_unused]] const void* from, [[maybe_unused]] std::size_t bytes) const {
+    return false;
+  }
   /// Returns when all work of the device is done.
   virtual void wait() const = 0;
 };

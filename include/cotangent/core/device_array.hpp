@@ -31,6 +31,12 @@ template <class T, extent... Extents> class device_array : public layout<Extents
     requires requires { typename E::result; } && std::is_same_v<typename E::value_type, T>
   device_array(const E& e) : device_array(e.evaluate()) {}
 
+  /// A copy on another device.
+  device_array(const cotangent::device& on, const device_array& o) : extents_type(o), device_(on) {
+    if (!o.data_) return;
+    allocate();
+    if (!device_.memory().copy_from_peer(o.device_.memory(), data_, o.data_, bytes())) device_.memory().copy_from_host(data_, o.get().data(), bytes());
+  }
   device_array(const device_array& o) : extents_type(o), device_(o.device_) {
     if (!o.data_) return;
     allocate();
@@ -111,8 +117,7 @@ template <tree X> auto device_put(const X& x, const device& to = devices().front
     using from_type = std::remove_cvref_t<decltype(from)>;
     if constexpr (leaf_traits<from_type>::is_scalar) return Leaf(to, {}, &from);
     else if constexpr (is_device_array_v<from_type>) {
-      if (from.device() == to) return from;
-      return Leaf(to, from.shape(), from.get().data());
+      return from.device() == to ? from : Leaf(to, from);
     } else return Leaf(to, from.shape(), from.data());
   });
 }

@@ -41,6 +41,20 @@ class current_device {
   int before_ = 0, wanted_;
 };
 
+/// What stream `then` of device `then_device` is given next waits for what `first` of device `first_device` was given before.
+inline void order_streams(int first_device, cudaStream_t first, int then_device, cudaStream_t then) {
+  cudaEvent_t done;
+  const current_device recording(first_device);
+  check("cudaEventCreate", cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
+  cudaError_t e = cudaEventRecord(done, first);
+  if (e == cudaSuccess) {
+    const current_device waiting(then_device);
+    e = cudaStreamWaitEvent(then, done, 0);
+  }
+  cudaEventDestroy(done);
+  check("ordering streams", e);
+}
+
 /// One CUDA device.
 class cuda_memory final : public device_memory {
  public:
@@ -85,6 +99,16 @@ class cuda_memory final : public device_memory {
   void copy(void* to, const void* from, std::size_t bytes) const override {
     const current_device here(index);
     check("copying on the device", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream()));
+  }
+  /// In the order of both devices' work.
+  bool copy_from_peer(const device_memory& peer, void* to, const void* from, std::size_t bytes) const override {
+    if (peer.platform != std::string_view(cuda::name)) return false;
+    const cudaStream_t there = static_cast<const cuda_memory&>(peer).stream();
+    order_streams(peer.index, there, index, stream());
+    const current_device here(index);
+    check("copying between devices", cudaMemcpyPeerAsync(to, index, from, peer.index, bytes, stream()));
+    order_streams(index, stream(), peer.index, there);
+    return true;
   }
   void wait() const override {
     const current_device here(index);
@@ -205,15 +229,7 @@ class cuda_stream_scope {
     if (d.platform() != std::string_view(cuda::name)) throw device_error("cuda_stream_scope: " + d.name() + " is not a CUDA device");
     return static_cast<const gpu::cuda_memory&>(d.memory());
   }
-  void order(cudaStream_t first, cudaStream_t then) const {
-    const gpu::current_device here(memory_.index);
-    cudaEvent_t done;
-    gpu::check("cudaEventCreate", cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
-    cudaError_t e = cudaEventRecord(done, first);
-    if (e == cudaSuccess) e = cudaStreamWaitEvent(then, done, 0);
-    cudaEventDestroy(done);
-    gpu::check("ordering streams", e);
-  }
+  void order(cudaStream_t first, cudaStream_t then) const { gpu::order_streams(memory_.index, first, memory_.index, then); }
 
   const gpu::cuda_memory& memory_;
   gpu::cuda_memory::chosen mine_;
