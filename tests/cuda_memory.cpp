@@ -2,6 +2,7 @@
 /// tests/cuda/run on a GPU.)
 
 #include <cotangent/backends/cuda/memory.hpp>
+#include <cotangent/backends/cuda/occupancy.hpp>
 
 #include <cotangent/core/device_array.hpp>
 #include <cotangent/core/print.hpp>
@@ -105,4 +106,13 @@ TEST_CASE("constants are copied to each device once; host memory is pinned for a
     CHECK(now.take() == "pin 1200; ");
   }
   CHECK(now.take() == "unpin; ");
+}
+
+TEST_CASE("what a kernel needs of a GPU is told in a line, or not at all") {
+  CHECK(ct::gpu::occupancy_text(nullptr, 256) ==
+        "256 threads in a block, 40 registers and 16 local bytes in a thread, 2048 shared bytes; 6 blocks at once, 75 % of a multiprocessor");
+  now.fails = true;
+  CHECK(ct::gpu::occupancy_text(nullptr, 256) == "");
+  now.fails = false;
+  CHECK(cudaGetLastError() == cudaSuccess);
 }

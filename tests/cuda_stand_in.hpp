@@ -88,6 +88,12 @@ cudaError_t cudaHostUnregister(void*) { return stand_in::now.note("unpin"), cuda
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) { return std::strcpy(p->name, "a stand-in"), cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t e) { return e == cudaErrorNoDevice ? "no CUDA-capable device is detected" : "the driver's words"; }
 const char* cudaGetErrorName(cudaError_t) { return "cudaErrorName"; }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, const void*) {
+  a->numRegs = 40, a->localSizeBytes = 16, a->sharedSizeBytes = 2048;
+  return stand_in::now.fails ? stand_in::failure(cudaErrorInvalidDeviceFunction) : cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) { return *value = 2048, cudaSuccess; }
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) { return *blocks = 6, cudaSuccess; }
 cudaError_t cudaGetLastError() { return std::exchange(stand_in::now.last_error, cudaSuccess); }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus* status) {

@@ -155,6 +155,26 @@ TEST_CASE("the same call again and again: other arrays, numbers and extents, and
   }
 }
 
+TEST_CASE("kernels() tells what each kernel needs of a GPU") {
+  const auto f = ct::jit([](auto x) {
+    const auto turns = ct::fori_loop<0, 3>([](auto, auto v) { return ct::sin(v); }, x);
+    return std::pair(ct::sum(turns, ct::axis<0>), ct::nn::softmax(x));
+  });
+  const auto x = ct::device_put(between<float, 300, 40>(-1, 1), tested()[0]);
+  const std::string text = f.kernels(x);
+  const auto count = [&](const std::string& part) {
+    int n = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  };
+#ifdef __CUDACC__
+  CHECK(count("threads in a block, ") == 3);  // the loop, the sum, and softmax's rows
+#else
+  CHECK(count("threads in a block, ") == 0);
+#endif
+  CHECK(count("step ") >= 3);
+}
+
 TEST_CASE("expressions of device_arrays run where they are, and functions may capture them") {
   for (const ct::device& d : tested()) {
     const auto x = between<double, 300>(-1, 1), y = between<double, 300>(-1, 1, 1);

@@ -30,11 +30,12 @@ matrix numbers(int seed) {
 }
 template <class Have, class Want> bool agrees(const Have& have, const Want& want) {
   bool same = true;
+  const auto got = ct::device_get(have);
   ct::for_each_leaf(
       [&](const auto& a, const auto& b) {
         for (ct::extent i = 0; i < a.size(); ++i) same = same && std::abs(a.data()[i] - b.data()[i]) <= 1e-9 * (1 + std::abs(b.data()[i]));
       },
-      ct::device_get(have), want);
+      got, want);
   return same;
 }
 

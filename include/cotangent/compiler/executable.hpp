@@ -62,9 +62,11 @@ template <class P> struct control;
 ///   run_program<Executable, Numbers>(s, inputs, outputs, size_of_number)
 ///                                      a call: execute, where so many of the inputs are C++ numbers of the host, of
 ///                                      size_of_number(i) bytes
+///   kernels_of_step<Executable, Step>()  a text for reports; it need not have one
 /// and what loops and branches need (compiler/control.hpp).
 template <class Make, class Donated, class Backend> struct executable {
   using make = Make;
+  using donated = Donated;
   using backend = Backend;
   static constexpr const auto& graph = canonical_graph<Make>;
   /// The lists of a frozen graph begin with its own; those of the bodies follow.

@@ -23,13 +23,13 @@ constexpr extent points_of(const shape& s) {
   return n;
 }
 
-/// visit(I, what, times, type_is<body>) of the bodies of step I of a program.
+/// visit(integral_constant<int, I>, what, times, type_is<body>) of the bodies of step I of a program.
 template <class Program, int I, class Visit> constexpr void visit_bodies_of_step(const Visit& visit) {
   constexpr int n = Program::plan.steps[I].node;
   if constexpr (n >= 0)
     if constexpr (runs_bodies(Program::graph.nodes[n]))
       control<primitive_with_id<Program::graph.nodes[n].op_id>>::template visit_bodies<Program, n>(
-          [&](const char* what, extent times, auto body) { visit(I, what, times, body); });
+          [&](const char* what, extent times, auto body) { visit(std::integral_constant<int, I>(), what, times, body); });
 }
 template <class Program, class Visit> constexpr void visit_bodies_of_steps(const Visit& visit) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -77,6 +77,26 @@ template <class Program> constexpr program_cost cost_of() {
   return c;
 }
 
+/// Whether step I is a loop that runs in one kernel.
+template <class Program, int I> constexpr bool is_loop_in_kernel() {
+  constexpr int n = Program::plan.steps[I].node;
+  if constexpr (Program::template step_is_call<I>()) {
+    using how = control<primitive_with_id<Program::graph.nodes[n].op_id>>;
+    if constexpr (requires { how::template facts<Program, n>::in_registers; }) return how::template facts<Program, n>::in_registers;
+  }
+  return false;
+}
+/// What the backend tells of the kernels of step I, in lines.
+template <class Program, int I> std::string kernels_of_step(const std::string& prefix) {
+  std::string text;
+  if constexpr (requires { Program::backend::template kernels_of_step<Program, I>(); })
+    if constexpr (!Program::template step_is_call<I>() || is_loop_in_kernel<Program, I>()) {
+      const std::string lines = Program::backend::template kernels_of_step<Program, I>();
+      for (std::size_t at = 0, end; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) text += prefix + "  runs     " + lines.substr(at, end + 1 - at);
+    }
+  return text;
+}
+
 inline std::string shape_text(const shape& s) {
   std::string r = "[";
   for (int i = 0; i < s.rank; ++i) (r += i ? "," : "") += extent_text(s[i]);
@@ -90,8 +110,8 @@ template <class Plan> std::string distance_text(const Plan& plan, const statemen
   return shape_text(distance);
 }
 
-/// `prefix` stands before each line.
-template <class Program> std::string steps_text(const std::string& prefix) {
+/// `prefix` stands before each line. WithKernels: with what the backend tells of each kernel.
+template <class Program, bool WithKernels = true> std::string steps_text(const std::string& prefix) {
   constexpr auto& plan = Program::plan;
   const graph g = thaw(Program::graph);
   const auto name = [&](const buffer& b) {
@@ -104,8 +124,13 @@ template <class Program> std::string steps_text(const std::string& prefix) {
     }
   };
   std::string bodies[Program::steps + 1];
-  visit_bodies_of_steps<Program>([&]<class Body>(int step, const char* what, extent times, type_is<Body>) {
-    bodies[step] += prefix + "  " + what + (times > 1 ? ", " + std::to_string(times) + " times" : "") + '\n' + steps_text<Body>(prefix + "    ");
+  if constexpr (WithKernels)
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((bodies[I] += kernels_of_step<Program, int(I)>(prefix)), ...);
+    }(std::make_index_sequence<std::size_t(Program::steps)>{});
+  visit_bodies_of_steps<Program>([&]<int Step, class Body>(std::integral_constant<int, Step>, const char* what, extent times, type_is<Body>) {
+    constexpr bool with_kernels = WithKernels && !is_loop_in_kernel<Program, Step>();
+    bodies[Step] += prefix + "  " + what + (times > 1 ? ", " + std::to_string(times) + " times" : "") + '\n' + steps_text<Body, with_kernels>(prefix + "    ");
   });
   std::string text;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <cotangent/backends/cuda/graphs.hpp>
+#include <cotangent/backends/cuda/occupancy.hpp>
 #include <cotangent/backends/simt/backend.hpp>
 
 namespace cotangent::gpu {
@@ -64,6 +65,12 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_rows_
   }
 }
 
+/// The kernel that runs a grid.
+template <class Grid> constexpr auto kernel_of_grid() {
+  if constexpr (requires { typename Grid::sums; }) return &run_summing_grid<Grid>;
+  else return &run_grid<Grid>;
+}
+
 [[noreturn, gnu::cold]] inline void throw_cublas(const char* what, cublasStatus_t s) {
   throw device_error(std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(s));
 }
@@ -101,8 +108,7 @@ class queue {
     const extent blocks = grid.blocks();
     if (blocks == 0) return;
     const unsigned launched = unsigned(simt::smaller(blocks, most_blocks));
-    if constexpr (requires { typename Grid::sums; }) run_summing_grid<<<launched, Grid::threads, 0, stream_>>>(grid, blocks);
-    else run_grid<<<launched, Grid::threads, 0, stream_>>>(grid, blocks);
+    kernel_of_grid<Grid>()<<<launched, Grid::threads, 0, stream_>>>(grid, blocks);
     check("launching a kernel", cudaGetLastError());
   }
   template <class Grid> void run_rows(const Grid& grid) const {
@@ -202,6 +208,34 @@ template <class Program> std::string describe_graph() {
   return "the graph of " + std::to_string(Program::steps) + " steps, the last of which is " + simt::describe_step<Program, Program::steps - 1>();
 }
 
+/// In place of a queue: writes about the kernels that it is to run. Nothing runs.
+class describing_queue {
+ public:
+  describing_queue() = default;
+  explicit describing_queue(std::string& lines) : lines_(&lines) {}
+
+  template <class Grid> void run(const Grid&) const { write(reinterpret_cast<const void*>(kernel_of_grid<Grid>()), Grid::threads); }
+  template <class Grid> void run_rows(const Grid&) const { write(reinterpret_cast<const void*>(&run_rows_grid<Grid>), Grid::threads); }
+  static extent slots(extent blocks) { return queue::slots(blocks); }
+  void copy(void*, const void*, extent) const {}
+  void copy_to_host(void*, const void*, extent) const {}
+  const void* constant(const void* elements, std::size_t) const { return elements; }
+  void remember(std::string (*)()) const {}
+  template <class I> void sort(I*, I*, extent) const {}
+  template <class T> void product(const matrix_product&, const T*, const T*, T*) const {}
+  struct memory {
+    memory(const describing_queue&, extent) {}
+    std::byte* data() const { return nullptr; }
+  };
+
+ private:
+  void write(const void* kernel, int threads) const {
+    if (const std::string text = occupancy_text(kernel, threads); !text.empty()) *lines_ += text + '\n';
+  }
+  std::string* lines_ = nullptr;
+};
+using describing_backend = simt::backend<describing_queue>;
+
 struct backend : simt::backend<queue> {
   using platform = cotangent::cuda;
   /// A call's device is the current one until the call returns. Profilers see the call as a range with the function's name.
@@ -217,6 +251,18 @@ struct backend : simt::backend<queue> {
       if (takes_graphs(s.queue.stream())) return run_graph<Program, Numbers>(s, inputs, outputs, size_of_number);
     }
     simt::backend<queue>::run_program<Program, Numbers>(s, inputs, outputs, size_of_number);
+  }
+
+  /// For reports: a line for each kernel that a step runs, but not those of bodies that are steps of their own. Run-time extents count as
+  /// 1024.
+  template <class Program, int Step> static std::string kernels_of_step() {
+    using described = executable<typename Program::make, typename Program::donated, describing_backend>;
+    std::string lines;
+    typename described::state s{};
+    s.queue = describing_queue(lines);
+    for (extent& e : s.symbols) e = 1024;
+    described::template run_step<Step>(s);
+    return lines;
   }
 
  private:
