@@ -1,12 +1,12 @@
 #pragma once
-/// CUDA as a backend. Files that nvcc compiles include it with the library; link with -lcublas.
+/// CUDA as a backend. Files that nvcc compiles include it with the library; link with -lcusolver -lcublas.
 
-#include <cublas_v2.h>
 #include <cub/device/device_radix_sort.cuh>
 #include <nvtx3/nvToolsExt.h>
 
 #include <cotangent/backends/cuda/graphs.hpp>
 #include <cotangent/backends/cuda/occupancy.hpp>
+#include <cotangent/backends/cuda/solvers.hpp>
 #include <cotangent/backends/simt/backend.hpp>
 
 namespace cotangent::gpu {
@@ -71,22 +71,6 @@ template <class Grid> constexpr auto kernel_of_grid() {
   else return &run_grid<Grid>;
 }
 
-[[noreturn, gnu::cold]] inline void throw_cublas(const char* what, cublasStatus_t s) {
-  throw device_error(std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(s));
-}
-inline void check(const char* what, cublasStatus_t s) {
-  if (s != CUBLAS_STATUS_SUCCESS) throw_cublas(what, s);
-}
-/// What NVIDIA recommends for the largest of its GPUs.
-inline constexpr std::size_t cublas_workspace = std::size_t(32) << 20;
-/// This thread's cuBLAS handle for the current device, `index`.
-inline cublasHandle_t cublas_handle(int index) {
-  static thread_local std::map<int, cublasHandle_t> handles;  // a handle is never destroyed: the driver may go before the thread
-  cublasHandle_t& h = handles[index];
-  if (!h) check("cublasCreate", cublasCreate(&h));
-  return h;
-}
-
 class queue {
  public:
   queue() = default;
@@ -138,25 +122,50 @@ class queue {
     if (v.Current() != values) copy(values, v.Current(), count * extent(sizeof(I)));
   }
 
-  /// cuBLAS is column-major: it computes the transpose, c' = b' a'. Float32 is computed in float32.
+  /// cuBLAS is column-major: it computes the transpose, c' = b' a'. Float32 is computed in float32, but in a cuda_tf32_scope.
   template <class T> void product(const matrix_product& p, const T* a, const T* b, T* c) const {
-    if constexpr (!std::is_floating_point_v<T>) return run(simt::product_grid<T>{p, a, b, c});
-    count();
-    if (p.contracted == 0) check("an empty product", cudaMemsetAsync(c, 0, std::size_t(p.batch * p.rows * p.columns) * sizeof(T), stream_));
+    if constexpr (!std::is_floating_point_v<T>) run(simt::product_grid<T>{p, a, b, c});
+    else if (p.contracted == 0) check("an empty product", cudaMemsetAsync(c, 0, std::size_t(p.batch * p.rows * p.columns) * sizeof(T), stream_));
     else {
       constexpr bool single = std::is_same_v<T, float>;
+      const auto compute = !single ? CUBLAS_COMPUTE_64F : uses_tf32() ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
       const T one = 1, zero = 0;
       const operand x = operand::of(p.right[1], p.right[2], p.contracted, p.columns), y = operand::of(p.left[1], p.left[2], p.rows, p.contracted);
-      cublasHandle_t handle = cublas_handle(device_->index);
-      check("cublasSetStream", cublasSetStream(handle, stream_));
-      // A graph may run beside what else this thread gives to cuBLAS, so it has a workspace of its own.
-      const memory workspace(*this, room_ ? extent(cublas_workspace) : 0);
-      if (room_) check("cublasSetWorkspace", cublasSetWorkspace(handle, workspace.data(), cublas_workspace));
+      const cublasHandle_t handle = cublas();
+      const memory workspace(*this, cublas_workspace_bytes());
+      give_workspace(handle, workspace);
       check("a product of matrices",
             cublasGemmStridedBatchedEx_64(handle, x.operation, y.operation, p.columns, p.rows, p.contracted, &one, b, single ? CUDA_R_32F : CUDA_R_64F, x.leading, p.right[0],
                                           a, single ? CUDA_R_32F : CUDA_R_64F, y.leading, p.left[0], &zero, c, single ? CUDA_R_32F : CUDA_R_64F, p.columns,
-                                          p.rows * p.columns, p.batch, single ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT));
+                                          p.rows * p.columns, p.batch, compute, CUBLAS_GEMM_DEFAULT));
     }
+  }
+
+  /// The libraries' handles, which give their work to this queue until another queue of this thread asks for them.
+  cublasHandle_t cublas() const {
+    count();
+    const cublasHandle_t handle = cublas_handle(device_->index);
+    check("cublasSetStream", cublasSetStream(handle, stream_));
+    return handle;
+  }
+  cusolverDnHandle_t cusolver() const {
+    const cusolverDnHandle_t handle = cusolver_handle(device_->index);
+    check("cusolverDnSetStream", cusolverDnSetStream(handle, stream_));
+    return handle;
+  }
+  /// A graph may run beside what else this thread gives to cuBLAS, so its calls have a workspace of their own.
+  extent cublas_workspace_bytes() const { return room_ ? extent(cublas_workspace) : 0; }
+  template <class Memory> void give_workspace(cublasHandle_t handle, const Memory& workspace) const {
+    if (room_) check("cublasSetWorkspace", cublasSetWorkspace(handle, workspace.data(), cublas_workspace));
+  }
+
+  template <class T> void cholesky(const T* a, T* l, extent n, extent matrices) const { gpu::cholesky(*this, a, l, n, matrices); }
+  template <class T> void triangular_solve(const T* a, const T* b, T* x, extent n, extent m, extent matrices, bool lower, bool transposed, bool unit_diagonal) const {
+    gpu::triangular_solve(*this, a, b, x, n, m, matrices, lower, transposed, unit_diagonal);
+  }
+  template <class T> void lu(const T* a, T* factors, extent n, extent matrices) const { gpu::lu(*this, a, factors, n, matrices); }
+  template <class T> void lu_solve(const T* factors, const T* b, T* x, extent n, extent m, extent matrices, bool transposed) const {
+    gpu::lu_solve(*this, factors, b, x, n, m, matrices, transposed);
   }
 
   class memory {
@@ -201,14 +210,23 @@ class queue {
   room* room_ = nullptr;
 };
 
+/// Whether a program or a body of it factors matrices by cuSOLVER, which does not say that its functions can be captured.
+template <class Program> constexpr bool factors_large_matrices() {
+  for (const node& x : Program::graph.nodes)
+    if (x.op_id == primitive_of<cholesky_p>.id || x.op_id == primitive_of<lu_p>.id)
+      if (simt::is_large(x.dims[x.dims.rank - 1])) return true;
+  return false;
+}
 /// Whether calls of a program may be launches of a graph: it has several kernels, and the host reads nothing between them.
-template <class Program> constexpr bool can_be_captured() { return Program::steps > 0 && !is_one_kernel(Program::plan) && !reads_on_host<Program>(); }
+template <class Program> constexpr bool can_be_captured() {
+  return Program::steps > 0 && !is_one_kernel(Program::plan) && !reads_on_host<Program>() && !factors_large_matrices<Program>();
+}
 /// Names what is launched, for messages.
 template <class Program> std::string describe_graph() {
   return "the graph of " + std::to_string(Program::steps) + " steps, the last of which is " + simt::describe_step<Program, Program::steps - 1>();
 }
 
-/// In place of a queue: writes about the kernels that it is to run. Nothing runs.
+/// In place of a queue: writes about the kernels that it is to run, but for those of libraries. Nothing runs.
 class describing_queue {
  public:
   describing_queue() = default;
@@ -223,6 +241,10 @@ class describing_queue {
   void remember(std::string (*)()) const {}
   template <class I> void sort(I*, I*, extent) const {}
   template <class T> void product(const matrix_product&, const T*, const T*, T*) const {}
+  template <class T> void cholesky(const T*, T*, extent, extent) const {}
+  template <class T> void triangular_solve(const T*, const T*, T*, extent, extent, extent, bool, bool, bool) const {}
+  template <class T> void lu(const T*, T*, extent, extent) const {}
+  template <class T> void lu_solve(const T*, const T*, T*, extent, extent, extent, bool) const {}
   struct memory {
     memory(const describing_queue&, extent) {}
     std::byte* data() const { return nullptr; }
@@ -269,7 +291,7 @@ struct backend : simt::backend<queue> {
   template <class Program, int Numbers, class Size>
   static void run_graph(typename Program::state& s, const void** inputs, void* const* outputs, const Size& size_of_number) {
     static char program;  // its address stands for it
-    std::vector<std::uintptr_t> key;
+    std::vector<std::uintptr_t> key{uses_tf32()};
     for (int i = 0; i < Program::input_count; ++i) key.push_back(size_of_number(i) > 0 ? 0 : reinterpret_cast<std::uintptr_t>(inputs[i]));
     for (int o = 0; o < Program::output_count; ++o) key.push_back(reinterpret_cast<std::uintptr_t>(outputs[o]));
     if constexpr (Program::has_symbols) key.insert(key.end(), std::begin(s.symbols), std::end(s.symbols));

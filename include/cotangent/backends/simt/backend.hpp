@@ -11,6 +11,10 @@
 ///   constant(elements, bytes)                    where the device keeps these elements of the program
 ///   memory(queue, bytes)                         memory until the work that was given before its end is done, with data()
 ///   remember(describe)                           the step that is given next, as a function that names it
+/// and, if the device has a library for large matrices, which are row-major and one after the other,
+///   cholesky(a, l, n, matrices), lu(a, factors, n, matrices), lu_solve(factors, b, x, n, m, matrices, transposed),
+///   triangular_solve(a, b, x, n, m, matrices, lower, transposed, unit_diagonal)
+///                                                as the primitives of these names say (primitives/factorizations.hpp)
 
 #include <cotangent/backends/simt/gemm.hpp>
 #include <cotangent/backends/simt/loop.hpp>

@@ -284,7 +284,7 @@ template <> struct opaque<argsort_p> {
   }
 };
 
-/// Matrices one per thread.
+/// Matrices one per thread: small ones, and large ones where the device has no library for them.
 template <class T> struct factor_cholesky {
   const T* a;
   T* l;
@@ -321,33 +321,49 @@ template <class T> struct solve_by_lu {
     small_matrix::solve_lu(factors + i * (n + 1) * n, x + i * n * m, n, m, transposed);
   }
 };
+/// Whether matrices of this order, which may be a symbol, go to the device's library if it has one.
+constexpr bool is_large(extent order) { return is_symbol(order) || order > 16; }
+
 template <> struct opaque<cholesky_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
-    const extent n = result.dims[result.dims.rank - 1];
-    if (n > 0) for_each(queue, result.dims.size() / (n * n), factor_cholesky<T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), n});
+    const T* const a = static_cast<const T*>(operands[0].data);
+    T* const l = static_cast<T*>(result.data);
+    const extent n = result.dims[result.dims.rank - 1], matrices = n > 0 ? result.dims.size() / (n * n) : 0;
+    if constexpr (requires { queue.cholesky(a, l, n, matrices); })
+      if (is_large(n) && matrices > 0) return queue.cholesky(a, l, n, matrices);
+    for_each(queue, matrices, factor_cholesky<T>{a, l, n});
   }
 };
 template <> struct opaque<triangular_solve_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1];
-    if (n * m == 0) return;
-    for_each(queue, result.dims.size() / (n * m),
-             solve_triangles<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), n, m, attributes[0] != 0,
-                                attributes[1] != 0, attributes[2] != 0});
+    const T *const a = static_cast<const T*>(operands[0].data), *const b = static_cast<const T*>(operands[1].data);
+    T* const x = static_cast<T*>(result.data);
+    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1], matrices = n * m > 0 ? result.dims.size() / (n * m) : 0;
+    const bool lower = attributes[0] != 0, transposed = attributes[1] != 0, unit_diagonal = attributes[2] != 0;
+    if constexpr (requires { queue.triangular_solve(a, b, x, n, m, matrices, lower, transposed, unit_diagonal); })
+      if (is_large(n) && matrices > 0) return queue.triangular_solve(a, b, x, n, m, matrices, lower, transposed, unit_diagonal);
+    for_each(queue, matrices, solve_triangles<T>{a, b, x, n, m, lower, transposed, unit_diagonal});
   }
 };
 template <> struct opaque<lu_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
-    const extent n = result.dims[result.dims.rank - 1];
-    if (n > 0) for_each(queue, result.dims.size() / ((n + 1) * n), factor_lu<T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), n});
+    const T* const a = static_cast<const T*>(operands[0].data);
+    T* const factors = static_cast<T*>(result.data);
+    const extent n = result.dims[result.dims.rank - 1], matrices = n > 0 ? result.dims.size() / ((n + 1) * n) : 0;
+    if constexpr (requires { queue.lu(a, factors, n, matrices); })
+      if (is_large(n) && matrices > 0) return queue.lu(a, factors, n, matrices);
+    for_each(queue, matrices, factor_lu<T>{a, factors, n});
   }
 };
 template <> struct opaque<lu_solve_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1];
-    if (n * m == 0) return;
-    for_each(queue, result.dims.size() / (n * m),
-             solve_by_lu<T>{static_cast<const T*>(operands[1].data), static_cast<const T*>(operands[2].data), static_cast<T*>(result.data), n, m, attributes[0] != 0});
+    const T *const factors = static_cast<const T*>(operands[1].data), *const b = static_cast<const T*>(operands[2].data);
+    T* const x = static_cast<T*>(result.data);
+    const extent n = result.dims[result.dims.rank - 2], m = result.dims[result.dims.rank - 1], matrices = n * m > 0 ? result.dims.size() / (n * m) : 0;
+    const bool transposed = attributes[0] != 0;
+    if constexpr (requires { queue.lu_solve(factors, b, x, n, m, matrices, transposed); })
+      if (is_large(n) && matrices > 0) return queue.lu_solve(factors, b, x, n, m, matrices, transposed);
+    for_each(queue, matrices, solve_by_lu<T>{factors, b, x, n, m, transposed});
   }
 };
 

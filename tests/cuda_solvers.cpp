@@ -1,0 +1,194 @@
+/// Factorizations of large matrices on CUDA devices: what is asked of cuSOLVER and cuBLAS, over column-major stand-ins for them, on
+/// Thrust's sequential system.
+
+#include <cmath>
+#include <vector>
+
+#include <cotangent/backends/thrust/backend.hpp>
+
+#include <cotangent/backends/cuda/solvers.hpp>
+
+#include "catch.hpp"
+#include "cuda_stand_in.hpp"
+
+namespace ct = cotangent;
+using ct::extent;
+
+namespace {
+
+int batches = 0;  // calls of the functions for batches
+
+/// Element (i, j) of a column-major matrix.
+template <class T> T& at(T* a, int order, int i, int j) { return a[j * order + i]; }
+
+}  // namespace
+
+extern "C" {
+cublasStatus_t cublasCreate_v2(cublasHandle_t*) { return CUBLAS_STATUS_SUCCESS; }
+cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t*) { return CUSOLVER_STATUS_SUCCESS; }
+const char* cublasGetStatusString(cublasStatus_t) { return "the library's words"; }
+
+cusolverStatus_t cusolverDnDpotrf_bufferSize(cusolverDnHandle_t, cublasFillMode_t, int n, double*, int, int* elements) { return *elements = n, CUSOLVER_STATUS_SUCCESS; }
+/// a = Uᵀ U; what is below the diagonal stays. Stops at the first pivot that is 0 or less, as LAPACK does.
+cusolverStatus_t cusolverDnDpotrf(cusolverDnHandle_t, cublasFillMode_t triangle, int n, double* a, int order, double*, int, int* info) {
+  REQUIRE(triangle == CUBLAS_FILL_MODE_UPPER);
+  *info = 0;
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i <= j; ++i) {
+      double sum = at(a, order, i, j);
+      for (int k = 0; k < i; ++k) sum -= at(a, order, k, i) * at(a, order, k, j);
+      if (i == j && sum <= 0) return *info = j + 1, CUSOLVER_STATUS_SUCCESS;
+      at(a, order, i, j) = i == j ? std::sqrt(sum) : sum / at(a, order, i, i);
+    }
+  }
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDpotrfBatched(cusolverDnHandle_t h, cublasFillMode_t triangle, int n, double** a, int order, int* info, int count) {
+  ++batches;
+  for (int b = 0; b < count; ++b) cusolverDnDpotrf(h, triangle, n, a[b], order, nullptr, 0, info + b);
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDgetrf_bufferSize(cusolverDnHandle_t, int n, int, double*, int, int* elements) { return *elements = n, CUSOLVER_STATUS_SUCCESS; }
+cusolverStatus_t cusolverDnDgetrf(cusolverDnHandle_t, int n, int, double* a, int order, double*, int* pivots, int* info) {
+  *info = 0;
+  for (int k = 0; k < n; ++k) {
+    int pivot = k;
+    for (int i = k + 1; i < n; ++i)
+      if (std::fabs(at(a, order, i, k)) > std::fabs(at(a, order, pivot, k))) pivot = i;
+    pivots[k] = pivot + 1;
+    for (int j = 0; j < n; ++j) std::swap(at(a, order, k, j), at(a, order, pivot, j));
+    for (int i = k + 1; i < n; ++i) {
+      const double factor = at(a, order, i, k) /= at(a, order, k, k);
+      for (int j = k + 1; j < n; ++j) at(a, order, i, j) -= factor * at(a, order, k, j);
+    }
+  }
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDgetrfBatched(cublasHandle_t, int n, double* const* a, int order, int* pivots, int* info, int count) {
+  ++batches;
+  for (int b = 0; b < count; ++b) cusolverDnDgetrf(nullptr, n, n, a[b], order, nullptr, pivots + b * n, info + b);
+  return CUBLAS_STATUS_SUCCESS;
+}
+/// x op(a) = b, row after row of x.
+cublasStatus_t cublasDtrsm_v2_64(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t triangle, cublasOperation_t op, cublasDiagType_t diagonal, std::int64_t m, std::int64_t n,
+                                 const double* one, const double* a, std::int64_t order, double* b, std::int64_t rows) {
+  REQUIRE(side == CUBLAS_SIDE_RIGHT);
+  REQUIRE(*one == 1);
+  const auto element = [&](std::int64_t i, std::int64_t j) {
+    if (op == CUBLAS_OP_T) std::swap(i, j);
+    if (i == j && diagonal == CUBLAS_DIAG_UNIT) return 1.0;
+    return (triangle == CUBLAS_FILL_MODE_UPPER ? i <= j : i >= j) ? a[j * order + i] : 0.0;
+  };
+  const bool upper = (triangle == CUBLAS_FILL_MODE_UPPER) == (op == CUBLAS_OP_N);
+  for (std::int64_t r = 0; r < m; ++r)
+    for (std::int64_t s = 0; s < n; ++s) {
+      const std::int64_t j = upper ? s : n - 1 - s;
+      double sum = b[j * rows + r];
+      for (std::int64_t k = 0; k < n; ++k)
+        if (upper ? k < j : k > j) sum -= b[k * rows + r] * element(k, j);
+      b[j * rows + r] = sum / element(j, j);
+    }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDtrsmBatched_64(cublasHandle_t h, cublasSideMode_t side, cublasFillMode_t triangle, cublasOperation_t op, cublasDiagType_t diagonal, std::int64_t m, std::int64_t n,
+                                     const double* one, const double* const* a, std::int64_t order, double* const* b, std::int64_t rows, std::int64_t count) {
+  ++batches;
+  for (std::int64_t k = 0; k < count; ++k) cublasDtrsm_v2_64(h, side, triangle, op, diagonal, m, n, one, a[k], order, b[k], rows);
+  return CUBLAS_STATUS_SUCCESS;
+}
+}
+
+namespace {
+
+struct queue : ct::thrust_systems::queue {
+  struct memory : ct::thrust_systems::queue::memory {
+    memory(const queue& q, extent bytes) : ct::thrust_systems::queue::memory(q, bytes) {}
+  };
+  cublasHandle_t cublas() const { return ct::gpu::cublas_handle(0); }
+  cusolverDnHandle_t cusolver() const { return ct::gpu::cusolver_handle(0); }
+  extent cublas_workspace_bytes() const { return 0; }
+  template <class Memory> void give_workspace(cublasHandle_t, const Memory&) const {}
+};
+
+using matrix = std::vector<double>;
+matrix numbers(extent count, unsigned seed) {
+  matrix x(std::size_t(count), 0.0);
+  for (double& v : x) v = double((seed = seed * 1664525 + 1013904223) >> 8) / (1 << 23) - 1;
+  return x;
+}
+/// a aᵀ + n, of each matrix.
+matrix definite(extent n, extent count) {
+  const matrix a = numbers(count * n * n, 3);
+  matrix r(a.size());
+  for (extent b = 0; b < count; ++b)
+    for (extent i = 0; i < n; ++i)
+      for (extent j = 0; j < n; ++j) {
+        double sum = i == j ? double(n) : 0.0;
+        for (extent k = 0; k < n; ++k) sum += a[std::size_t((b * n + i) * n + k)] * a[std::size_t((b * n + j) * n + k)];
+        r[std::size_t((b * n + i) * n + j)] = sum;
+      }
+  return r;
+}
+double difference(const matrix& a, const matrix& b) {
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) most = std::isnan(a[i]) && std::isnan(b[i]) ? most : std::isnan(a[i] - b[i]) ? 1e300 : std::max(most, std::fabs(a[i] - b[i]));
+  return most;
+}
+/// One matrix, a batch in one call, a batch of matrices too large for that.
+const std::pair<extent, extent> sizes[] = {{19, 1}, {23, 4}, {520, 2}};
+
+}  // namespace
+
+TEST_CASE("cholesky factors the lower triangle, and makes NaN of what is not positive definite or not a number") {
+  for (auto [n, count] : {sizes[0], sizes[1]}) {
+    for (int bad = 0; bad < 3; ++bad) {
+      matrix a = definite(n, count), l(a.size()), want(a.size());
+      for (extent b = 0; b < count; ++b) a[std::size_t((b * n + 1) * n + n - 1)] = 1e9;  // above the diagonal: not read
+      if (bad == 1) a[std::size_t((n - 3) * n + n - 3)] = -1;
+      if (bad == 2) a[std::size_t(5 * n + 2)] = std::nan("");
+      batches = 0;
+      ct::gpu::cholesky(queue(), a.data(), l.data(), n, count);
+      for (extent b = 0; b < count; ++b) ct::small_matrix::cholesky(a.data() + b * n * n, want.data() + b * n * n, n);
+      CHECK(difference(l, want) < 1e-10);
+      CHECK(std::isnan(l[0]) == (bad > 0));
+      CHECK(batches == (count > 1));
+    }
+  }
+}
+
+TEST_CASE("triangles are solved for every kind of triangle") {
+  for (auto [n, count] : sizes)
+    for (extent m : {1, 5})
+      for (int kind = 0; kind < 8; ++kind) {
+        if (n > 100 && (kind != 3 || m != 5)) continue;
+        const bool lower = kind & 1, transposed = kind & 2, unit = kind & 4;
+        matrix a = definite(n, count);
+        if (unit)
+          for (double& v : a) v /= 100 * double(n);
+        const matrix b = numbers(count * n * m, 5);
+        matrix x(b.size()), want = b;
+        ct::gpu::triangular_solve(queue(), a.data(), b.data(), x.data(), n, m, count, lower, transposed, unit);
+        for (extent k = 0; k < count; ++k) ct::small_matrix::solve_triangular(a.data() + k * n * n, want.data() + k * n * m, n, m, lower, transposed, unit);
+        CHECK(difference(x, want) < 1e-10);
+      }
+}
+
+TEST_CASE("lu exchanges the rows that the CPU exchanges, and its solutions are the CPU's") {
+  for (auto [n, count] : {sizes[0], sizes[1]}) {
+    const matrix a = numbers(count * n * n, 7), b = numbers(count * n * 3, 2);
+    matrix factors(std::size_t(count * (n + 1) * n), 0.0), want = factors;
+    ct::gpu::lu(queue(), a.data(), factors.data(), n, count);
+    for (extent k = 0; k < count; ++k) {
+      double* const own = want.data() + k * (n + 1) * n;
+      std::copy_n(a.data() + k * n * n, n * n, own);
+      ct::small_matrix::lu(own, own + n * n, n);
+    }
+    CHECK(difference(factors, want) < 1e-10);
+    for (bool transposed : {false, true}) {
+      matrix x(b.size()), solution = b;
+      ct::gpu::lu_solve(queue(), factors.data(), b.data(), x.data(), n, 3, count, transposed);
+      for (extent k = 0; k < count; ++k) ct::small_matrix::solve_lu(want.data() + k * (n + 1) * n, solution.data() + k * n * 3, n, 3, transposed);
+      CHECK(difference(x, solution) < 1e-8);
+    }
+  }
+}
