@@ -510,7 +510,9 @@ template <class Executable, int N> constexpr bool node_reads_on_host() {
   else return false;
 }
 template <class Executable> constexpr bool reads_on_host() {
-  return []<std::size_t... C>(std::index_sequence<C...>) { return (false || ... || node_reads_on_host<Executable, Executable::calls[C]>()); }(std::make_index_sequence<Executable::calls.size()>{});
+  return []<std::size_t... C>(std::index_sequence<C...>) {
+    return (false || ... || node_reads_on_host<Executable, Executable::calls[C]>());
+  }(std::make_index_sequence<Executable::calls.size()>{});
 }
 
 }  // namespace cotangent

@@ -66,7 +66,7 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_rows_
 }
 
 /// The kernel that runs a grid.
-template <class Grid> constexpr auto kernel_of_grid() {
+template <class Grid> auto kernel_of_grid() {
   if constexpr (requires { typename Grid::sums; }) return &run_summing_grid<Grid>;
   else return &run_grid<Grid>;
 }

@@ -20,7 +20,7 @@ namespace cotangent::gpu {
 
 struct destroy_graph {
   void operator()(cudaGraph_t g) const { cudaGraphDestroy(g); }
-  void operator()(cudaGraphExec_t g) const { cudaGraphExecDestroy(g); }  // if it runs, when it has run
+  void operator()(cudaGraphExec_t g) const { cudaGraphExecDestroy(g); }  // if it runs, when it has (cuGraphExecDestroy's manual)
 };
 using captured_graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, destroy_graph>;
 using executable_graph = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, destroy_graph>;

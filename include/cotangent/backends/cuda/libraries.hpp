@@ -40,39 +40,49 @@ inline cusolverDnHandle_t cusolver_handle(int index) {
   return h;
 }
 
+/// Which triangle of a matrix, what is done to it, and whether its diagonal is 1.
+struct triangle_kind {
+  cublasFillMode_t triangle;
+  cublasOperation_t operation;
+  cublasDiagType_t diagonal;
+};
 /// Of column-major matrices of order n. potrf: a = Uᵀ U in a's upper triangle; getrf: P a = L U; trsm: x op(a) = b, for b of m rows, in
 /// the place of b. *_room: the elements of workspace.
 template <class T> struct matrix_calls;
 template <> struct matrix_calls<float> {
   static auto potrf_room(cusolverDnHandle_t h, int n, float* a, int* elements) { return cusolverDnSpotrf_bufferSize(h, CUBLAS_FILL_MODE_UPPER, n, a, n, elements); }
-  static auto potrf(cusolverDnHandle_t h, int n, float* a, float* room, int elements, int* info) { return cusolverDnSpotrf(h, CUBLAS_FILL_MODE_UPPER, n, a, n, room, elements, info); }
+  static auto potrf(cusolverDnHandle_t h, int n, float* a, float* room, int elements, int* info) {
+    return cusolverDnSpotrf(h, CUBLAS_FILL_MODE_UPPER, n, a, n, room, elements, info);
+  }
   static auto potrf(cusolverDnHandle_t h, int n, float** a, int* info, int count) { return cusolverDnSpotrfBatched(h, CUBLAS_FILL_MODE_UPPER, n, a, n, info, count); }
   static auto getrf_room(cusolverDnHandle_t h, int n, float* a, int* elements) { return cusolverDnSgetrf_bufferSize(h, n, n, a, n, elements); }
   static auto getrf(cusolverDnHandle_t h, int n, float* a, float* room, int* pivots, int* info) { return cusolverDnSgetrf(h, n, n, a, n, room, pivots, info); }
   static auto getrf(cublasHandle_t h, int n, float** a, int* pivots, int* info, int count) { return cublasSgetrfBatched(h, n, a, n, pivots, info, count); }
-  static auto trsm(cublasHandle_t h, cublasFillMode_t triangle, cublasOperation_t op, cublasDiagType_t diagonal, extent m, extent n, const float* a, float* b) {
+  static auto trsm(cublasHandle_t h, const triangle_kind& k, extent m, extent n, const float* a, float* b) {
     const float one = 1;
-    return cublasStrsm_64(h, CUBLAS_SIDE_RIGHT, triangle, op, diagonal, m, n, &one, a, n, b, m);
+    return cublasStrsm_64(h, CUBLAS_SIDE_RIGHT, k.triangle, k.operation, k.diagonal, m, n, &one, a, n, b, m);
   }
-  static auto trsm(cublasHandle_t h, cublasFillMode_t triangle, cublasOperation_t op, cublasDiagType_t diagonal, extent m, extent n, const float* const* a, float* const* b, extent count) {
+  static auto trsm(cublasHandle_t h, const triangle_kind& k, extent m, extent n, const float* const* a, float* const* b, extent count) {
     const float one = 1;
-    return cublasStrsmBatched_64(h, CUBLAS_SIDE_RIGHT, triangle, op, diagonal, m, n, &one, a, n, b, m, count);
+    return cublasStrsmBatched_64(h, CUBLAS_SIDE_RIGHT, k.triangle, k.operation, k.diagonal, m, n, &one, a, n, b, m, count);
   }
 };
 template <> struct matrix_calls<double> {
   static auto potrf_room(cusolverDnHandle_t h, int n, double* a, int* elements) { return cusolverDnDpotrf_bufferSize(h, CUBLAS_FILL_MODE_UPPER, n, a, n, elements); }
-  static auto potrf(cusolverDnHandle_t h, int n, double* a, double* room, int elements, int* info) { return cusolverDnDpotrf(h, CUBLAS_FILL_MODE_UPPER, n, a, n, room, elements, info); }
+  static auto potrf(cusolverDnHandle_t h, int n, double* a, double* room, int elements, int* info) {
+    return cusolverDnDpotrf(h, CUBLAS_FILL_MODE_UPPER, n, a, n, room, elements, info);
+  }
   static auto potrf(cusolverDnHandle_t h, int n, double** a, int* info, int count) { return cusolverDnDpotrfBatched(h, CUBLAS_FILL_MODE_UPPER, n, a, n, info, count); }
   static auto getrf_room(cusolverDnHandle_t h, int n, double* a, int* elements) { return cusolverDnDgetrf_bufferSize(h, n, n, a, n, elements); }
   static auto getrf(cusolverDnHandle_t h, int n, double* a, double* room, int* pivots, int* info) { return cusolverDnDgetrf(h, n, n, a, n, room, pivots, info); }
   static auto getrf(cublasHandle_t h, int n, double** a, int* pivots, int* info, int count) { return cublasDgetrfBatched(h, n, a, n, pivots, info, count); }
-  static auto trsm(cublasHandle_t h, cublasFillMode_t triangle, cublasOperation_t op, cublasDiagType_t diagonal, extent m, extent n, const double* a, double* b) {
+  static auto trsm(cublasHandle_t h, const triangle_kind& k, extent m, extent n, const double* a, double* b) {
     const double one = 1;
-    return cublasDtrsm_64(h, CUBLAS_SIDE_RIGHT, triangle, op, diagonal, m, n, &one, a, n, b, m);
+    return cublasDtrsm_64(h, CUBLAS_SIDE_RIGHT, k.triangle, k.operation, k.diagonal, m, n, &one, a, n, b, m);
   }
-  static auto trsm(cublasHandle_t h, cublasFillMode_t triangle, cublasOperation_t op, cublasDiagType_t diagonal, extent m, extent n, const double* const* a, double* const* b, extent count) {
+  static auto trsm(cublasHandle_t h, const triangle_kind& k, extent m, extent n, const double* const* a, double* const* b, extent count) {
     const double one = 1;
-    return cublasDtrsmBatched_64(h, CUBLAS_SIDE_RIGHT, triangle, op, diagonal, m, n, &one, a, n, b, m, count);
+    return cublasDtrsmBatched_64(h, CUBLAS_SIDE_RIGHT, k.triangle, k.operation, k.diagonal, m, n, &one, a, n, b, m, count);
   }
 };
 

@@ -68,15 +68,14 @@ void solve_triangular(const Queue& queue, const T* a, extent step, T* x, extent 
   const cublasHandle_t handle = queue.cublas();
   const typename Queue::memory workspace(queue, queue.cublas_workspace_bytes());
   queue.give_workspace(handle, workspace);
-  const auto triangle = lower ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
-  const auto operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-  const auto diagonal = unit_diagonal ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
+  const triangle_kind kind{lower ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER, transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                           unit_diagonal ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT};
   if (is_batch(n, count)) {
     const matrix_list<const T, Queue> of_a(queue, a, step, count);
     const matrix_list<T, Queue> of_x(queue, x, n * m, count);
-    check("trsmBatched", matrix_calls<T>::trsm(handle, triangle, operation, diagonal, m, n, of_a.data(), of_x.data(), count));
+    check("trsmBatched", matrix_calls<T>::trsm(handle, kind, m, n, of_a.data(), of_x.data(), count));
   } else
-    for (extent i = 0; i < count; ++i) check("trsm", matrix_calls<T>::trsm(handle, triangle, operation, diagonal, m, n, a + i * step, x + i * n * m));
+    for (extent i = 0; i < count; ++i) check("trsm", matrix_calls<T>::trsm(handle, kind, m, n, a + i * step, x + i * n * m));
 }
 template <class T, class Queue>
 void triangular_solve(const Queue& queue, const T* a, const T* b, T* x, extent n, extent m, extent count, bool lower, bool transposed, bool unit_diagonal) {
