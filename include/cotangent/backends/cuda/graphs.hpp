@@ -2,10 +2,11 @@
 /// Programs as CUDA graphs: a program that is called again with the same arrays is one launch. Needs the CUDA runtime, but not
 /// nvcc.
 ///
-/// What a program gives to the device depends on its key alone: where its arguments and results lie, and its run-time extents. The
-/// first call of a key runs step by step, which loads modules, copies constants, and shows how much memory the program takes
-/// meanwhile. The second call is captured, in a graph that takes the place of that of another key where it can; from then on
-/// the graph is launched. C++ numbers are no part of the key: the graph reads them where a kernel before it has written them.
+/// What a program gives to the device depends on its key alone: where its arguments and results lie, its run-time extents, and whether
+/// it may use TF32. The first call of a key runs step by step, which loads modules, copies constants, and shows how much memory the
+/// program takes meanwhile. The second call is captured, and the graph of a key that was not called for longest is updated to it where that
+/// is possible; from then on the graph is launched. C++ numbers are no part of the key: the graph reads them where a kernel before it
+/// has written them.
 ///
 /// Programs are captured on a stream of their own, where nobody else's work can come between.
 
