@@ -80,3 +80,19 @@ TEST_CASE("which programs wait for results that the host reads") {
   STATIC_REQUIRE(!waits_for_results([](auto v) { return ct::fori_loop<0, 3>([](auto, auto s) { return s * ct::sum(s); }, v); }, x));
   STATIC_REQUIRE(!waits_for_results([](auto v) { return ct::vmap([](auto a) { return ct::while_loop([](auto s) { return s < 100; }, [](auto s) { return s * 1.5 + 0.1; }, a); })(v); }, x));
 }
+
+TEST_CASE("large matrices are factored and solved as on the CPU, and what is not positive definite is NaN") {
+  const auto f = [](auto a, auto b) {
+    const auto l = ct::linalg::cholesky(ct::matmul(a, ct::transpose(a)));
+    return std::tuple(l, ct::linalg::cho_solve(l, b), ct::linalg::solve(a, b), ct::linalg::cholesky(a));
+  };
+  const auto a = between<double, 37, 37>(-1, 1);
+  const auto b = between<double, 37, 5>(-1, 1);
+  const auto many_a = between<double, 3, 20, 20>(-1, 1);
+  const auto many_b = between<double, 3, 20, 2>(-1, 1);
+  const auto solve = ct::vmap([](auto x, auto y) { return ct::linalg::solve(x, y); });
+  for (const ct::device& d : ct::devices<tested_backend::platform>()) {
+    CHECK(difference(tensors_of(run_on(d, f, a, b)), tensors_of(ct::jit(f)(a, b)), 1e-7) == "");
+    CHECK(difference(tensors_of(run_on(d, solve, many_a, many_b)), tensors_of(ct::jit(solve)(many_a, many_b)), 1e-7) == "");
+  }
+}

@@ -14,6 +14,7 @@ struct unit_diagonal_tag {};
 inline constexpr lower_tag lower{};
 inline constexpr transposed_tag transposed{};
 inline constexpr unit_diagonal_tag unit_diagonal{};
+template <class Tag, class... Tags> inline constexpr bool is_among = (false || ... || std::is_same_v<Tags, Tag>);
 
 namespace functions {
 
@@ -84,8 +85,7 @@ template <tensor A> constexpr auto cholesky(const A& a) { return apply<functions
 /// transposed, unit_diagonal. JAX: jax.scipy.linalg.solve_triangular.
 template <class A, class B, class... Tags> requires tensor_pair<A, B>
 constexpr auto solve_triangular(const A& a, const B& b, Tags...) {
-  constexpr auto has = []<class T>(T) { return (false || ... || std::is_same_v<Tags, T>); };
-  return apply_mixed<functions::solve_triangular{has(lower), has(transposed), has(unit_diagonal)}>(a, b);
+  return apply_mixed<functions::solve_triangular{is_among<lower_tag, Tags...>, is_among<transposed_tag, Tags...>, is_among<unit_diagonal_tag, Tags...>}>(a, b);
 }
 /// x of L Lᵀ x = b for what cholesky gives, [..., n, n], and b [..., n, m] or [n]. JAX: jax.scipy.linalg.cho_solve((L, True), b).
 template <class L, class B> requires tensor_pair<L, B>
