@@ -43,6 +43,8 @@ struct gemm_p {
     if (count < 9) return {};
     return {matrix_part(attributes[6]), matrix_part(attributes[7]), matrix_part(attributes[8])};
   }
+  /// The part of its multiplications and additions that is done, about.
+  static constexpr double share(const extent* attributes, int count) { return triangles(attributes, count).any() ? 0.5 : 1; }
 };
 
 /// The axes of one operand of a product by what they do.

@@ -56,7 +56,8 @@ class estimator {
     const double points = count(n.dims);
     if (n.op_id == primitive_of<gemm_p>.id) {
       const extent axis = g_.attribute(x.node, 2);
-      const double terms = axis < 0 ? 1 : double(value(g_[g_.operand(x.node, 0)].dims[int(axis)]));
+      const double share = gemm_p::share(g_.attributes.items + n.attributes, n.attribute_count);
+      const double terms = share * (axis < 0 ? 1 : double(value(g_[g_.operand(x.node, 0)].dims[int(axis)])));
       e.flops = 2 * points * terms;
       e.arithmetic = points * terms / (m_.product * lanes_of(n.type)) + m_.step * double(value(n.dims[0]));
     } else {

@@ -60,7 +60,7 @@ template <class Program> constexpr program_cost cost_of() {
       const node& n = graph.nodes[std::size_t(s.node)];
       const extent axis = graph.attributes[std::size_t(n.attributes) + 2];
       const node& lhs = graph.nodes[std::size_t(graph.operands[std::size_t(n.operands)])];
-      c.flops += 2.0 * double(points_of(n.dims)) * (axis < 0 ? 1.0 : double(points_of({lhs.dims[int(axis)]})));
+      c.flops += 2.0 * gemm_p::share(graph.attributes.data() + n.attributes, n.attribute_count) * double(points_of(n.dims)) * (axis < 0 ? 1.0 : double(points_of({lhs.dims[int(axis)]})));
     } else {
       const node& n = graph.nodes[std::size_t(s.node)];
       c.flops += double(points_of(n.dims)) * n.op->flops;
