@@ -288,6 +288,8 @@ using tested_backend = ct::thrust_systems::backend;
 #else
 using tested_backend = ct::host::backend;
 #endif
+/// The devices of the tested backend.
+inline std::vector<ct::device> tested_devices() { return ct::devices<tested_backend::platform>(); }
 /// What the compiled program of f returns on a device. The arguments go there and the results come back.
 template <class F, class... A> auto run_on(const ct::device& d, const F&, const A&... arguments) {
   const auto put = [&](const auto& a) {
@@ -298,12 +300,21 @@ template <class F, class... A> auto run_on(const ct::device& d, const F&, const 
   return call(put(arguments)...);
 }
 
+/// jit(f)(arguments) on every device against the CPU.
+template <class F, class... A> void check_devices(const F& f, double tolerance, const A&... arguments) {
+  const tensors want = tensors_of(ct::jit(f)(arguments...));
+  for (const ct::device& d : tested_devices()) {
+    INFO("on " << d.name());
+    CHECK(difference(tensors_of(run_on(d, f, arguments...)), want, tolerance) == "");
+  }
+}
+
 /// jit(f)(arguments) against the interpreter.
 template <class F, class... A> void check_jit(const F& f, double tolerance, const A&... arguments) {
   const tensors want = reference::evaluate(graph_of(f, arguments...), tensors_of(arguments...));
   CHECK(difference(tensors_of(ct::jit(f)(arguments...)), want, tolerance) == "");
   if constexpr (!std::is_same_v<tested_backend, ct::host::backend> && ct::stateless<F>)
-    for (const ct::device& d : ct::devices<tested_backend::platform>()) {
+    for (const ct::device& d : tested_devices()) {
       INFO("on " << d.name());
       CHECK(difference(tensors_of(run_on(d, f, arguments...)), want, tolerance) == "");
     }

@@ -25,7 +25,7 @@ TEST_CASE("the same call again and again: other arrays, numbers and extents, and
     for (double& v : x) v = scale * random();
     return x;
   };
-  for (const ct::device& d : ct::devices<tested_backend::platform>()) {
+  for (const ct::device& d : tested_devices()) {
     INFO("on " << d.name());
     const ct::array<double, ct::dyn, 40> host[] = {numbers_in(30, 1), numbers_in(30, 2), numbers_in(70, 3)};
     const auto x = ct::device_put(std::tuple(host[0], host[1], host[2]), d);
@@ -56,7 +56,7 @@ TEST_CASE("kernels() tells what each kernel needs of a GPU") {
     const auto turns = ct::fori_loop<0, 3>([](auto, auto v) { return ct::sin(v); }, x);
     return std::pair(ct::sum(turns, ct::axis<0>), ct::nn::softmax(x));
   });
-  const auto x = ct::device_put(between<float, 300, 40>(-1, 1), ct::devices<tested_backend::platform>()[0]);
+  const auto x = ct::device_put(between<float, 300, 40>(-1, 1), tested_devices()[0]);
   const std::string text = f.kernels(x);
   const auto count = [&](const std::string& part) {
     int n = 0;
@@ -91,7 +91,7 @@ TEST_CASE("large matrices are factored and solved as on the CPU, and what is not
   const auto many_a = between<double, 3, 20, 20>(-1, 1);
   const auto many_b = between<double, 3, 20, 2>(-1, 1);
   const auto solve = ct::vmap([](auto x, auto y) { return ct::linalg::solve(x, y); });
-  for (const ct::device& d : ct::devices<tested_backend::platform>()) {
+  for (const ct::device& d : tested_devices()) {
     CHECK(difference(tensors_of(run_on(d, f, a, b)), tensors_of(ct::jit(f)(a, b)), 1e-7) == "");
     CHECK(difference(tensors_of(run_on(d, solve, many_a, many_b)), tensors_of(ct::jit(solve)(many_a, many_b)), 1e-7) == "");
   }

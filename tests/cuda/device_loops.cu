@@ -1,0 +1,3 @@
+/// tests/device_loops.cpp on CUDA devices.
+
+#include "../device_loops.cpp"

@@ -1,0 +1,85 @@
+/// Kernels of devices, against the CPU: reductions, row programs, running sums, scatters and per-instance programs.
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+
+constexpr auto layer_norm = [](auto x) {
+  const auto c = x - ct::mean(x, ct::axis<-1>, ct::keepdims);
+  return c / ct::sqrt(ct::mean(ct::square(c), ct::axis<-1>, ct::keepdims) + 1e-5f);
+};
+
+/// x rotated around w.
+constexpr auto rotate = [](auto w, auto x) {
+  const auto angle = ct::sqrt(ct::sum(w * w)) + 0.1;
+  const auto axis = w / angle;
+  return x * ct::cos(angle) + ct::cross(axis, x) * ct::sin(angle) + axis * (ct::dot(axis, x) * (1 - ct::cos(angle)));
+};
+
+}  // namespace
+
+TEST_CASE("reductions of many shapes in one kernel: whole, rows, columns, several at once; blocks, chunks, odd sizes") {
+  const auto f = [](auto x) {
+    const auto y = ct::sin(x) + 1.5f;
+    return std::tuple(ct::sum(y), ct::max(y, ct::axis<1>), ct::sum(y, ct::axis<0>), ct::sum(y, ct::axis<1>), y * 2);
+  };
+  check_devices(f, 2e-5, between<float, 1, 1>(-2, 2));
+  check_devices(f, 2e-5, between<float, 3, 70000>(-2, 2));
+  check_devices(f, 2e-5, between<float, 70001, 3>(-2, 2));
+  check_devices(f, 2e-5, between<float, 257, 129>(-2, 2));
+  check_devices([](auto x) { return std::tuple(ct::any(x > 0.999f), ct::all(x > -2), ct::argmax(x, ct::axis<1>), ct::prod(x * 0.01f + 1)); }, 2e-5, between<float, 40, 999>(-1, 1));
+  check_devices([](auto x) { return ct::sum(ct::transpose(x), ct::axis<0>) + ct::sum(x, ct::axis<1>); }, 2e-5, between<float, 300, 200>(-1, 1));
+  check_devices([](auto x) { return std::tuple(ct::sum(x, ct::axis<1>), ct::sum(x, ct::axis<0, 2>)); }, 1e-12, between<double, 17, 31, 19>(-1, 1));
+}
+
+TEST_CASE("a reduction in place of what it reads, beside results of other shapes") {
+  const auto f = ct::jit([](auto x) { return std::tuple(x * 2, ct::sum(x, ct::axis<0>), ct::sum(x, ct::axis<1>)); });
+  const auto x = between<double, 100, 60>(-1, 1);
+  const auto want = f(x);
+  for (const ct::device& d : tested_devices()) CHECK(difference(tensors_of(ct::device_get(f(ct::device_put(x, d)))), tensors_of(want), 1e-12) == "");
+}
+
+TEST_CASE("row programs: softmax, layer normalization and their gradients") {
+  const auto softmax = [](auto x) { return ct::nn::softmax(x); };
+  // On a device whole rows go through all steps; only there sums over rows and products of matrices are steps of their own.
+  const auto y = ct::device_put(ct::array<float, 700, 300>(), tested_devices()[0]);
+  CHECK(ct::jit(softmax).kernels(y).starts_with("steps 0 to 2 run together"));
+  const auto check = [&](const auto& x) {
+    check_devices(softmax, 2e-5, x);
+    check_devices(layer_norm, 2e-5, x);
+    check_devices(ct::grad([](auto v) { return ct::sum(ct::square(layer_norm(v) + 0.5f)); }), 1e-3, x);
+  };
+  check(between<float, 5, 7>(-2, 2));
+  check(between<float, 3, 5000>(-2, 2));
+  check(between<float, 40, 6000>(-2, 2));  // few rows, long ones
+  check(between<float, 700, 100>(-2, 2));
+}
+
+TEST_CASE("scatters of many updates: in order, repeated, outside") {
+  ct::array<std::int32_t, 5000> at;
+  for (ct::extent i = 0; i < 5000; ++i) at(i) = std::int32_t(i * 7919 % 313 - 5);
+  check_devices([](auto x, auto i, auto u) { return std::tuple(ct::at(x, i).add(u), ct::at(x, i).set(u), ct::at(x, i).max(u)); }, 0, between<double, 300, 3>(-1, 1), at,
+         between<double, 5000, 3>(-1, 1, 1));
+  check_devices([](auto x, auto i, auto u) { return ct::at(x, i).add(u); }, 0, between<float, 300>(-1, 1), at, between<float, 5000>(-1, 1, 1));
+}
+
+TEST_CASE("running sums of long lines are cut into parts") {
+  check_devices([](auto x) { return std::tuple(ct::cumsum(x, ct::axis<0>), ct::cumprod(x * 1e-3 + 1, ct::axis<0>), ct::cummax(x, ct::axis<0>)); }, 1e-11, between<double, 20011>(-1, 1));
+  check_devices([](auto x) { return std::tuple(ct::cumsum(x, ct::axis<1>), ct::cumsum(x, ct::axis<0>)); }, 1e-11, between<double, 33, 1500>(-1, 1));
+  // The derivative of a running product is a recurrence, whose first factor counts for nothing.
+  const auto slope = [](auto x, auto t) { return std::get<1>(ct::jvp([](auto v) { return ct::cumprod(v, ct::axis<0>); }, std::tuple(x), std::tuple(t))); };
+  const ct::array<double, 4> x{INFINITY, 2, -1, 0.5}, t{1, 0, 0, 0};
+  CHECK(ct::jit(slope)(x, t)(0) == 1);
+  check_devices(slope, 0, x, t);
+}
+
+TEST_CASE("per-instance programs: small matrices, Jacobians, indexed rows") {
+  check_devices(ct::vmap(ct::jacfwd(rotate)), 1e-12, between<double, 333, 3>(-1, 1), between<double, 333, 3>(-1, 1, 1));
+  ct::array<std::int32_t, 777> index;
+  for (ct::extent i = 0; i < 777; ++i) index(i) = std::int32_t(i * 31 % 50);
+  check_devices(ct::vmap([](auto i, auto table, auto x) { return rotate(ct::take<0>(table, i), x); }, ct::in_axes<0, ct::none, 0>), 1e-12, index, between<double, 50, 3>(-1, 1),
+         between<double, 777, 3>(-1, 1, 1));
+}
