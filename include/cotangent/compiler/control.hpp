@@ -11,7 +11,7 @@ namespace cotangent {
 /// The form of node N of a graph, as far as running needs it.
 template <class Executable, int N> struct call_facts {
   static constexpr const auto& graph = Executable::graph;
-  static constexpr node at = graph.nodes[N];
+  static constexpr bare_node at = graph.nodes[N];
   static constexpr extent attribute(int k) { return graph.attributes[std::size_t(at.attributes + k)]; }
   static constexpr int bodies = int(attribute(0));
   template <int K> using body_maker = make_body<typename Executable::make, int(attribute(1 + K)), Executable::backend::choices.packets>;
@@ -23,7 +23,7 @@ template <class Executable, int N> struct call_facts {
     return k;
   }();
   static constexpr int operands = at.operand_count;
-  static constexpr const node& operand(int k) { return graph.nodes[std::size_t(graph.operands[std::size_t(at.operands + k)])]; }
+  static constexpr const bare_node& operand(int k) { return graph.nodes[std::size_t(graph.operands[std::size_t(at.operands + k)])]; }
   static constexpr call_form::result result(int r) {
     int k = 2 + bodies;
     for (; r > 0; --r) k += 2 + int(attribute(k + 1));
@@ -357,7 +357,7 @@ template <> struct control<scan_p> {
     for (int k = 0; k < f::constants; ++k) body::input(b, first_constant + k) = at.buffer(f::carries + f::xs + k);
 
     for (int k = 0; k < f::xs; ++k) {
-      const node& o = f::operand(f::carries + k);
+      const bare_node& o = f::operand(f::carries + k);
       const extent bytes = at.bytes(o.type, erase(o.dims, 0));
       turns.x_at[k] = at.buffer(f::carries + k) + turns.start * bytes;
       turns.x_step[k] = f::reverse ? -bytes : bytes;

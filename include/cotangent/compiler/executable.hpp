@@ -11,6 +11,7 @@ namespace cotangent {
 
 /// A canonical graph as a constexpr variable. `Make` returns it.
 template <class Make> inline constexpr auto canonical_graph = freeze<Make{}>();
+template <class Make> inline constexpr bare_graph bare_canonical_graph(canonical_graph<Make>);
 template <class Make> struct thaw_canonical {
   constexpr graph operator()() const { return thaw(canonical_graph<Make>); }
 };
@@ -68,7 +69,8 @@ template <class Make, class Donated, class Backend> struct executable {
   using make = Make;
   using donated = Donated;
   using backend = Backend;
-  static constexpr const auto& graph = canonical_graph<Make>;
+  static constexpr const auto& canonical = canonical_graph<Make>;
+  static constexpr const auto& graph = bare_canonical_graph<Make>;
   /// The lists of a frozen graph begin with its own; those of the bodies follow.
   static constexpr graph_sizes sizes = std::remove_cvref_t<decltype(graph)>::sizes;
   static constexpr bool has_bodies = sizes.graphs > 1;
@@ -85,12 +87,12 @@ template <class Make, class Donated, class Backend> struct executable {
     }
     constexpr sequence<call_memory> operator()() const { return list(std::make_index_sequence<calls.size()>{}); }
   };
-  template <int N> static constexpr bool is_call = runs_bodies(graph.nodes[N]);
+  template <int N> static constexpr bool is_call = runs_bodies(canonical.nodes[N]);
   /// The nodes with bodies. (Each look at a constexpr list of nodes costs g++ the whole list: none if there are no bodies.)
   static constexpr int call_count = [] {
     int count = 0;
     if constexpr (has_bodies)
-      for (std::size_t n = 0; n < own.nodes; ++n) count += runs_bodies(graph.nodes[n]);
+      for (std::size_t n = 0; n < own.nodes; ++n) count += runs_bodies(canonical.nodes[n]);
     return count;
   }();
   static constexpr auto calls = [] {
@@ -98,7 +100,7 @@ template <class Make, class Donated, class Backend> struct executable {
     std::size_t at = 0;
     if constexpr (has_bodies)
       for (std::size_t n = 0; n < own.nodes; ++n)
-        if (runs_bodies(graph.nodes[n])) r[at++] = int(n);
+        if (runs_bodies(canonical.nodes[n])) r[at++] = int(n);
     return r;
   }();
 
@@ -204,7 +206,7 @@ template <class Make, class Donated, class Backend> struct executable {
   template <int Step> static void array_arguments(const state& s, array_ref* to) {
     constexpr step x = plan.steps[Step];
     for (int k = 0; k < x.buffer_count; ++k) {
-      const node& of = graph.nodes[std::size_t(k + 1 == x.buffer_count ? x.node : graph.operands[std::size_t(graph.nodes[std::size_t(x.node)].operands + k)])];
+      const bare_node& of = graph.nodes[std::size_t(k + 1 == x.buffer_count ? x.node : graph.operands[std::size_t(graph.nodes[std::size_t(x.node)].operands + k)])];
       to[k] = {s.buffers[plan.step_buffers[std::size_t(x.buffers + k)]], of.type, s.value(of.dims)};
     }
   }
@@ -265,7 +267,7 @@ template <class Make, class Donated, class Backend> struct executable {
 
   /// Elements of array constants.
   template <int B> static constexpr auto data_of() {
-    constexpr node n = graph.nodes[plan.buffers[B].number];
+    constexpr bare_node n = graph.nodes[plan.buffers[B].number];
     using T = type_of<n.type>;
     std::array<T, std::size_t(n.dims.size())> r{};
     for (std::size_t i = 0; i < r.size(); ++i) {

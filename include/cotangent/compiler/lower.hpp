@@ -37,7 +37,7 @@ template <class Graph> constexpr void append_signature(sequence<extent>& to, con
   if (s.what == statement::apply) {
     for (int i = 0; i < s.register_count; ++i) to.push_back(extent(statements[s.registers[i]].type));
     if (s.node < 0) return;
-    const node& n = g.nodes[std::size_t(s.node)];
+    const bare_node& n = g.nodes[std::size_t(s.node)];
     for (int i = 0; i < n.attribute_count; ++i) to.push_back(g.attributes[std::size_t(n.attributes + i)]);
   } else {
     to.push_back(s.where.offset);

@@ -27,7 +27,7 @@ constexpr extent points_of(const shape& s) {
 template <class Program, int I, class Visit> constexpr void visit_bodies_of_step(const Visit& visit) {
   constexpr int n = Program::plan.steps[I].node;
   if constexpr (n >= 0)
-    if constexpr (runs_bodies(Program::graph.nodes[n]))
+    if constexpr (runs_bodies(Program::canonical.nodes[n]))
       control<primitive_with_id<Program::graph.nodes[n].op_id>>::template visit_bodies<Program, n>(
           [&](const char* what, extent times, auto body) { visit(std::integral_constant<int, I>(), what, times, body); });
 }
@@ -39,7 +39,7 @@ template <class Program, class Visit> constexpr void visit_bodies_of_steps(const
 
 template <class Program> constexpr program_cost cost_of() {
   constexpr auto& plan = Program::plan;
-  constexpr auto& graph = Program::graph;
+  constexpr auto& graph = Program::canonical;
   program_cost c;
   c.kernels = int(plan.steps.size());
   for (const step& s : plan.steps) {
@@ -113,7 +113,7 @@ template <class Plan> std::string distance_text(const Plan& plan, const statemen
 /// `prefix` stands before each line. WithKernels: with what the backend tells of each kernel.
 template <class Program, bool WithKernels = true> std::string steps_text(const std::string& prefix) {
   constexpr auto& plan = Program::plan;
-  const graph g = thaw(Program::graph);
+  const graph g = thaw(Program::canonical);
   const auto name = [&](const buffer& b) {
     switch (b.where) {
       case buffer::input: return "input " + std::to_string(b.number);

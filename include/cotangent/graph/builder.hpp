@@ -376,7 +376,7 @@ struct builder {
       extent* attributes = g.attributes.extend(std::size_t(c.attribute_count));
       for (int i = 0; i < c.attribute_count; ++i) attributes[i] = c.attributes[i];
     }
-    *g.nodes.extend(1) = {c.op, c.op->id, c.type, c.dims, c.bits, int(operand_start), c.count, int(attribute_start), c.attribute_count};
+    *g.nodes.extend(1) = {{c.op->id, c.type, c.dims, c.bits, int(operand_start), c.count, int(attribute_start), c.attribute_count}, c.op};
     *earlier.extend(1) = latest[h];
     latest[h] = int(g.nodes.count);
     return latest[h] - 1;

@@ -76,14 +76,15 @@ template <std::size_t Capacity> struct packed_graph {
   }
 };
 
+struct frozen_header {
+  graph_sizes own;
+  std::size_t subgraphs = 0;
+};
+
 /// A graph as a constexpr value: every graph's lists one after the other, depth first.
 template <graph_sizes S> struct frozen_graph {
   static constexpr graph_sizes sizes = S;  // of all graphs in it
-  struct header {
-    graph_sizes own;
-    std::size_t subgraphs = 0;
-  };
-  std::array<header, S.graphs> headers{};
+  std::array<frozen_header, S.graphs> headers{};
   std::array<node, S.nodes> nodes{};
   std::array<int, S.operands> operands{};
   std::array<extent, S.attributes> attributes{};
@@ -102,7 +103,7 @@ template <graph_sizes S> struct frozen_graph {
     int *input = inputs.data(), *output = outputs.data();
     symbol* s = symbols.data();
     equality* e = equalities.data();
-    for (header& h : headers) {
+    for (frozen_header& h : headers) {
       h.own = {1, std::size_t(from[0]), 0, 0, std::size_t(from[1]), std::size_t(from[2]), std::size_t(from[3]), std::size_t(from[4])};
       h.subgraphs = std::size_t(from[5]);
       from += 6;
@@ -130,7 +131,7 @@ template <graph_sizes S> struct frozen_graph {
 
   /// The graph at a place in the lists, which it borrows.
   constexpr graph extract(graph_sizes& at) const {
-    const header& h = headers[at.graphs++];
+    const frozen_header& h = headers[at.graphs++];
     graph g;
     const auto take = [](const auto& list, std::size_t& from, std::size_t count) {
       using element = typename std::remove_cvref_t<decltype(list)>::value_type;
@@ -146,6 +147,23 @@ template <graph_sizes S> struct frozen_graph {
     g.equalities = take(equalities, at.equalities, h.own.equalities);
     for (std::size_t i = 0; i < h.subgraphs; ++i) g.subgraphs.push_back(extract(at));
     return g;
+  }
+};
+
+/// A frozen graph as running programs read it: without pointers to primitives, which would take their rules, and all that those
+/// call, into the object file.
+template <graph_sizes S> struct bare_graph {
+  static constexpr graph_sizes sizes = S;
+  std::array<frozen_header, S.graphs> headers;
+  std::array<bare_node, S.nodes> nodes{};
+  std::array<int, S.operands> operands;
+  std::array<extent, S.attributes> attributes;
+  std::array<int, S.inputs> inputs;
+  std::array<int, S.outputs> outputs;
+
+  constexpr explicit bare_graph(const frozen_graph<S>& f)
+      : headers(f.headers), operands(f.operands), attributes(f.attributes), inputs(f.inputs), outputs(f.outputs) {
+    for (std::size_t n = 0; n < S.nodes; ++n) nodes[n] = f.nodes[n];
   }
 };
 

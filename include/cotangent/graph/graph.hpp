@@ -10,9 +10,8 @@ namespace cotangent {
 
 struct primitive;
 
-/// One operation. Its operands are earlier nodes; both lists lie in pools of the graph.
-struct node {
-  const primitive* op = nullptr;
+/// One operation without the rules of its primitive. Its operands are earlier nodes; both lists lie in pools of the graph.
+struct bare_node {
   std::uint64_t op_id = 0;  // 0: an input of the graph
   dtype type = dtype::float32;
   shape dims;
@@ -21,6 +20,10 @@ struct node {
   int attributes = 0, attribute_count = 0;
 
   constexpr bool is_input() const { return op_id == 0; }
+};
+/// One operation.
+struct node : bare_node {
+  const primitive* op = nullptr;
 };
 
 /// A function of arrays. Plain data: passes are functions from graph to graph.

@@ -116,7 +116,7 @@ template <class Executable> struct steps {
 
   template <int Step> static void run_opaque(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
-    constexpr node n = graph.nodes[x.node];
+    constexpr bare_node n = graph.nodes[x.node];
     array_ref refs[x.buffer_count];
     Executable::template array_arguments<Step>(s, refs);
     constexpr dtype first = graph.nodes[Executable::template operand_node<x.node, 0>()].type;

@@ -212,7 +212,7 @@ class queue {
 
 /// Whether a program or a body of it factors matrices by cuSOLVER, which does not say that its functions can be captured.
 template <class Program> constexpr bool factors_large_matrices() {
-  for (const node& x : Program::graph.nodes)
+  for (const bare_node& x : Program::graph.nodes)
     if (x.op_id == primitive_of<cholesky_p>.id || x.op_id == primitive_of<lu_p>.id)
       if (simt::is_large(x.dims[x.dims.rank - 1])) return true;
   return false;

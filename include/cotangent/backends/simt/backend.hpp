@@ -27,14 +27,19 @@ namespace cotangent::simt {
 /// Names a step for messages.
 template <class Executable, int Step> std::string describe_step() {
   constexpr cotangent::step x = Executable::plan.steps[Step];
-  const graph g = thaw(Executable::graph);
+  const auto name = []<int N>(std::integral_constant<int, N>) {
+    constexpr std::string_view name = Executable::canonical.nodes[std::size_t(N)].op->name;
+    return std::string(name);
+  };
   std::string text = "step " + std::to_string(Step);
-  if (x.node >= 0) return text + ": " + std::string(g[x.node].op->name);
+  if constexpr (x.node >= 0) return text + ": " + name(std::integral_constant<int, x.node>());
   text += ": the kernel of";
-  for (int k = 0; k < x.statement_count; ++k) {
-    const statement& t = Executable::plan.statements[std::size_t(x.statements + k)];
-    if (t.node >= 0) (text += ' ') += g[t.node].op->name;
-  }
+  [&]<int... K>(std::integer_sequence<int, K...>) {
+    const auto add = [&]<int N>(std::integral_constant<int, N> n) {
+      if constexpr (N >= 0) (text += ' ') += name(n);
+    };
+    (add(std::integral_constant<int, Executable::plan.statements[std::size_t(x.statements + K)].node>()), ...);
+  }(std::make_integer_sequence<int, x.statement_count>());
   return text;
 }
 
@@ -68,7 +73,7 @@ template <class Executable> struct steps {
       if (p.batch * p.rows * p.columns > 0)
         s.queue.product(p, static_cast<const T*>(buffers[0]), static_cast<const T*>(buffers[1]), static_cast<T*>(buffers[2]));
     } else {
-      constexpr node n = graph.nodes[x.node];
+      constexpr bare_node n = graph.nodes[x.node];
       array_ref refs[x.buffer_count];
       Executable::template array_arguments<Step>(s, refs);
       constexpr dtype first = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
