@@ -2,6 +2,7 @@
 """Tests of compilation itself: compile_check.py MODE PATH... -- COMPILER ARG...
 
 accept   each file compiles
+lean     the same, and the rules of primitives, which only the compiler needs, are not in the object file
 alone    each header under each PATH compiles alone (CUDA's need nvcc and Thrust's Thrust: the tests on devices include them)
 reject   each file does not compile, and the output matches every regular expression of its leading
          `// expect: REGEX` lines; `// expect-gcc:` and `// expect-clang:` lines count for that compiler only
@@ -39,6 +40,16 @@ def run(command):
 def accept(compiler, path):
     code, output = run([*compiler, "-fsyntax-only", path])
     return "" if code == 0 else f"does not compile:\n{output}"
+
+
+def lean(compiler, path):
+    with tempfile.NamedTemporaryFile(suffix=".o") as out:
+        code, output = run([*compiler, "-O1", "-c", path, "-o", out.name])
+        if code != 0:
+            return f"does not compile:\n{output}"
+        _, symbols = run(["nm", "-C", out.name])
+    tables = [line for line in symbols.splitlines() if "cotangent::primitive_of<" in line]
+    return "has the rules of primitives in it:\n" + "\n".join(tables) if tables else ""
 
 
 def alone(compiler, header):
@@ -106,7 +117,7 @@ def main():
         sys.exit(__doc__)
     split = sys.argv.index("--")
     mode, paths, compiler = sys.argv[1], sys.argv[2:split], sys.argv[split + 1 :]
-    check = {"accept": accept, "alone": alone, "reject": reject, "cuda": cuda, "spills": spills}[mode]
+    check = {"accept": accept, "lean": lean, "alone": alone, "reject": reject, "cuda": cuda, "spills": spills}[mode]
     if mode == "alone":
         paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if not {"cuda", "thrust"} & set(h.parts)]
     failed = 0
