@@ -16,16 +16,18 @@ using namespace cotangent;
 
 namespace {
 
-/// A buffer that ends where an unreadable page begins.
+/// A buffer that ends where an unreadable page begins, and one that begins where an unreadable page ends.
 class guarded_buffer {
  public:
   explicit guarded_buffer(std::size_t bytes) : page_(std::size_t(sysconf(_SC_PAGESIZE))), bytes_(bytes) {
-    start_ = static_cast<char*>(mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(start_ + page_, page_, PROT_NONE);
+    start_ = static_cast<char*>(mmap(nullptr, 3 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(start_, page_, PROT_NONE);
+    mprotect(start_ + 2 * page_, page_, PROT_NONE);
   }
   guarded_buffer(const guarded_buffer&) = delete;
-  ~guarded_buffer() { munmap(start_, 2 * page_); }
-  template <class T> T* as() const { return reinterpret_cast<T*>(start_ + page_ - bytes_); }
+  ~guarded_buffer() { munmap(start_, 3 * page_); }
+  template <class T> T* as() const { return reinterpret_cast<T*>(start_ + 2 * page_ - bytes_); }
+  template <class T> T* first() const { return reinterpret_cast<T*>(start_ + page_); }
 
  private:
   std::size_t page_, bytes_;
@@ -45,6 +47,15 @@ template <class T, int N> void check_memory() {
     CAPTURE(N, n, sizeof(T));
     CHECK(loaded);
     CHECK(stored);
+    for (int first = 0; first <= n; ++first) {
+      const guarded_buffer end((n - first) * sizeof(T)), start(0);
+      for (int i = first; i < n; ++i) end.as<T>()[i - first] = start.first<T>()[i - first] = T(i + 1);
+      const V y = V::load(end.as<T>() - first, n, first), z = V::load(start.first<T>() - first, n, first);
+      bool exact = true;
+      for (int i = 0; i < N; ++i) exact = exact && y[i] == (i >= first && i < n ? T(i + 1) : T(0)) && z[i] == y[i];
+      CAPTURE(first);
+      CHECK(exact);
+    }
   }
   T source[3 * N], target[3 * N] = {};
   for (int i = 0; i < 3 * N; ++i) source[i] = T(i);
@@ -125,6 +136,8 @@ TEMPLATE_TEST_CASE("masks load, combine and store as bools", "[pack]", float, do
     const M partial = M::load(buffer.as<bool>(), n);
     (!partial).store(buffer.as<bool>(), n);
     for (int i = 0; i < n; ++i) CHECK(buffer.as<bool>()[i] == !a[i]);
+    const M end = M::load(a, N, n);
+    for (int i = 0; i < N; ++i) CHECK(end[i] == (i >= n && a[i]));
   }
 }
 

@@ -65,10 +65,10 @@ template <class T, int N> class pack {
     for (int k = 0; k < parts; ++k) r.set_part(k, vector_load<part_type>(p + k * part_lanes));
     return r;
   }
-  /// The first n elements from p, 0 <= n <= N, zero beyond; memory past them is not touched.
-  static COTANGENT_HOST_INLINE pack load(const T* p, int n) {
+  /// The elements [first, n) from p, 0 <= first, n <= N, zero in the other lanes, whose memory is not touched.
+  static COTANGENT_HOST_INLINE pack load(const T* p, int n, int first = 0) {
     pack r;
-    for (int k = 0; k < parts; ++k) r.set_part(k, vector_load<part_type>(p + k * part_lanes, n - k * part_lanes));
+    for (int k = 0; k < parts; ++k) r.set_part(k, vector_load<part_type>(p + k * part_lanes, n - k * part_lanes, first - k * part_lanes));
     return r;
   }
   COTANGENT_HOST_INLINE void store(T* p) const {
@@ -227,7 +227,7 @@ template <class T> class pack<T, 1> {
   COTANGENT_LANES template <class F> static COTANGENT_INLINE pack from_lanes(const F& f) { return f(0); }
 
   static COTANGENT_INLINE pack load(const T* p) { return *p; }
-  static COTANGENT_INLINE pack load(const T* p, int n) { return n > 0 ? *p : T(0); }
+  static COTANGENT_INLINE pack load(const T* p, int n, int first = 0) { return first <= 0 && n > 0 ? *p : T(0); }
   COTANGENT_INLINE void store(T* p) const { *p = element_; }
   COTANGENT_INLINE void store(T* p, int n) const {
     if (n > 0) *p = element_;

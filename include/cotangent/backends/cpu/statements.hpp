@@ -222,6 +222,14 @@ COTANGENT_LANES template <class R, int Lanes, class T> COTANGENT_HD __attribute_
   return R::load(lanes);
 }
 
+/// The same of contiguous rows of n >= Lanes numbers that go on at their start. The lanes that a load leaves out are zeros.
+COTANGENT_LANES template <class R, int Lanes, class T> COTANGENT_HOST_INLINE R load_wrapped(const T* row, extent first, extent n, int count) {
+  const int before = int(n - first);
+  const R end = R::load(row + first, before), start = R::load(row + first - n, count, before);
+  if constexpr (std::is_floating_point_v<T>) return bit_cast<T>(bit_cast<integer_like<T>>(end) | bit_cast<integer_like<T>>(start));
+  else return end | start;
+}
+
 template <class T, int B, class A, int... Dim, extent... Offset, extent... Extent, bool... Wraps, unsigned Sources, class E>
 struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, Sources, E> {
   using layout = typename E::layout;
@@ -242,9 +250,14 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
     const T* p = static_cast<const T*>(e.at.buffers[B]) + row;
     const extent stride = value_of<along>(e.at.slots);
     const int count = E::partial ? e.count : E::lanes;
-    if (n >= 0 && (first < 0 || first + count > n)) r = load_at_end<reg, E::lanes>(p, stride, first, n, count, wraps);
+    const bool at_end = n >= 0 && (first < 0 || first + count > n);
+    if constexpr (along == 1 && E::lanes > 1) {
+      if (!at_end) r = E::partial ? reg::load(p + first, count) : reg::load(p + first);
+      else if (!wraps) r = reg::load(p + first, int(smaller(count, n - first)), int(first < 0 ? -first : 0));
+      else if (n >= E::lanes) r = load_wrapped<reg, E::lanes>(p, first, n, count);
+      else r = load_at_end<reg, E::lanes>(p, stride, first, n, count, wraps);
+    } else if (at_end) r = load_at_end<reg, E::lanes>(p, stride, first, n, count, wraps);
     else if constexpr (along == 0 || E::lanes == 1) r = reg(p[first * stride]);
-    else if constexpr (along == 1) r = E::partial ? reg::load(p + first, count) : reg::load(p + first);
     else r = reg::load_strided(p + first * stride, stride, count);
   }
 

@@ -23,7 +23,7 @@ template <int Bytes, int N> class mask {
 
   /// bool arrays hold one byte, 0 or 1, per lane.
   static COTANGENT_HOST_INLINE mask load(const bool* p) { return from_bytes(pack<std::int8_t, N>::load(bytes(p))); }
-  static COTANGENT_HOST_INLINE mask load(const bool* p, int n) { return from_bytes(pack<std::int8_t, N>::load(bytes(p), n)); }
+  static COTANGENT_HOST_INLINE mask load(const bool* p, int n, int first = 0) { return from_bytes(pack<std::int8_t, N>::load(bytes(p), n, first)); }
   COTANGENT_HOST_INLINE void store(bool* p) const { to_bytes().store(bytes(p)); }
   COTANGENT_HOST_INLINE void store(bool* p, int n) const { to_bytes().store(bytes(p), n); }
   template <class I> static COTANGENT_HOST_INLINE mask gather(const bool* base, pack<I, N> index, int n = N) {
@@ -72,7 +72,7 @@ template <int Bytes> class mask<Bytes, 1> {
   COTANGENT_LANES template <class F> static COTANGENT_INLINE mask from_lanes(const F& f) { return f(0); }
 
   static COTANGENT_INLINE mask load(const bool* p) { return *p; }
-  static COTANGENT_INLINE mask load(const bool* p, int n) { return n > 0 && *p; }
+  static COTANGENT_INLINE mask load(const bool* p, int n, int first = 0) { return first <= 0 && n > 0 && *p; }
   COTANGENT_INLINE void store(bool* p) const { *p = value_; }
   COTANGENT_INLINE void store(bool* p, int n) const {
     if (n > 0) *p = value_;

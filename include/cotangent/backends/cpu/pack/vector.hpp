@@ -267,24 +267,24 @@ template <int L> COTANGENT_HOST_INLINE std::uint64_t low_bits(std::ptrdiff_t n) 
 }
 #endif
 
-/// The first n elements, zero beyond. Nothing past p[n - 1] is touched. n may lie outside [0, lanes].
-template <class V, class T> COTANGENT_HOST_INLINE V vector_load(const T* p, std::ptrdiff_t n) {
+/// The elements [first, n) from p, zero in the other lanes, whose memory is not touched. Both may lie outside [0, lanes].
+template <class V, class T> COTANGENT_HOST_INLINE V vector_load(const T* p, std::ptrdiff_t n, std::ptrdiff_t first = 0) {
   constexpr int lanes = int(sizeof(V) / sizeof(T));
 #if defined(COTANGENT_AVX512)
   if constexpr (sizeof(V) == 64) {
-    const auto m = low_bits<lanes>(n);
+    const auto m = low_bits<lanes>(n) & ~low_bits<lanes>(first);
     if constexpr (sizeof(T) == 1) return (V)_mm512_maskz_loadu_epi8(m, p);
     else if constexpr (sizeof(T) == 2) return (V)_mm512_maskz_loadu_epi16(__mmask32(m), p);
     else if constexpr (sizeof(T) == 4) return (V)_mm512_maskz_loadu_epi32(__mmask16(m), p);
     else return (V)_mm512_maskz_loadu_epi64(__mmask8(m), p);
   } else if constexpr (sizeof(V) == 32) {
-    const auto m = low_bits<lanes>(n);
+    const auto m = low_bits<lanes>(n) & ~low_bits<lanes>(first);
     if constexpr (sizeof(T) == 1) return (V)_mm256_maskz_loadu_epi8(__mmask32(m), p);
     else if constexpr (sizeof(T) == 2) return (V)_mm256_maskz_loadu_epi16(__mmask16(m), p);
     else if constexpr (sizeof(T) == 4) return (V)_mm256_maskz_loadu_epi32(__mmask8(m), p);
     else return (V)_mm256_maskz_loadu_epi64(__mmask8(m), p);
   } else if constexpr (sizeof(V) == 16) {
-    const auto m = low_bits<lanes>(n);
+    const auto m = low_bits<lanes>(n) & ~low_bits<lanes>(first);
     if constexpr (sizeof(T) == 1) return (V)_mm_maskz_loadu_epi8(__mmask16(m), p);
     else if constexpr (sizeof(T) == 2) return (V)_mm_maskz_loadu_epi16(__mmask8(m), p);
     else if constexpr (sizeof(T) == 4) return (V)_mm_maskz_loadu_epi32(__mmask8(m), p);
@@ -292,16 +292,18 @@ template <class V, class T> COTANGENT_HOST_INLINE V vector_load(const T* p, std:
   } else
 #elif defined(__AVX2__)
   if constexpr (sizeof(V) == 32 && sizeof(T) == 4) {
-    const __m256i m = _mm256_cmpgt_epi32(_mm256_set1_epi32(int(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i m = _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(int(first)), lane), _mm256_cmpgt_epi32(_mm256_set1_epi32(int(n)), lane));
     return (V)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), m);
   } else if constexpr (sizeof(V) == 32 && sizeof(T) == 8) {
-    const __m256i m = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+    const __m256i lane = _mm256_setr_epi64x(0, 1, 2, 3);
+    const __m256i m = _mm256_andnot_si256(_mm256_cmpgt_epi64(_mm256_set1_epi64x(first), lane), _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lane));
     return (V)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), m);
   } else
 #endif
   {
     T t[lanes] = {};
-    for (int i = 0; i < lanes && i < n; ++i) t[i] = p[i];
+    for (int i = first > 0 ? int(first) : 0; i < lanes && i < n; ++i) t[i] = p[i];
     return vector_load<V>(t);
   }
 }
