@@ -242,7 +242,7 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
     bool inside = true, wraps = false;
     const int done[] = {0, look<Dim, Offset, Wraps>(e, value_of<Extent>(e.at.slots), value_of<facts::stride_along(A{}, Dim)>(e.at.slots), row, first, n, inside, wraps)...};
     (void)done;
-    if (!inside || (n >= 0 && !wraps && (first >= n || first + E::lanes <= 0))) {
+    if (!inside || n == 0 || (n > 0 && !wraps && (first >= n || first + E::lanes <= 0))) {
       r = reg(T(0));
       return;
     }
