@@ -31,16 +31,18 @@ template <class Executable, int Step> std::string describe_step() {
     constexpr std::string_view name = Executable::canonical.nodes[std::size_t(N)].op->name;
     return std::string(name);
   };
-  std::string text = "step " + std::to_string(Step);
-  if constexpr (x.node >= 0) return text + ": " + name(std::integral_constant<int, x.node>());
-  text += ": the kernel of";
-  [&]<int... K>(std::integer_sequence<int, K...>) {
+  const std::string step = "step " + std::to_string(Step) + ": ";
+  if constexpr (x.node >= 0) return step + name(std::integral_constant<int, x.node>());
+  else {
+    std::string names;
     const auto add = [&]<int N>(std::integral_constant<int, N> n) {
-      if constexpr (N >= 0) (text += ' ') += name(n);
+      if constexpr (N >= 0) (names += ' ') += name(n);
     };
-    (add(std::integral_constant<int, Executable::plan.statements[std::size_t(x.statements + K)].node>()), ...);
-  }(std::make_integer_sequence<int, x.statement_count>());
-  return text;
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      (add(std::integral_constant<int, Executable::plan.statements[std::size_t(x.statements + K)].node>()), ...);
+    }(std::make_integer_sequence<int, x.statement_count>());
+    return step + "the kernel of" + names;
+  }
 }
 
 template <class Executable> struct steps {
