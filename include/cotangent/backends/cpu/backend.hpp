@@ -45,7 +45,7 @@ template <class Executable> struct steps {
   template <int Step> static auto tasks_of(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
     Executable::template local_arguments<Step>(s, buffers, extents);
     return host::tasks_of<typename lowered::template kernel_of<Step>>(buffers, extents);
   }

@@ -1,0 +1,67 @@
+/// Programs whose parts run on several threads: the same bits with 1, 2 and 3 of them, and, under the thread sanitizer, no races. Small,
+/// as the sanitizer makes them slow; what they compute is tested elsewhere.
+
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+
+/// The program's results with one thread, after those with two and three were found to be the same.
+template <class F, class... A> void check_threads(F f, const A&... x) {
+  const auto program = ct::jit(f);
+  ct::set_num_threads(1);
+  const auto one = program(x...);
+  for (const int threads : {2, 3}) {
+    ct::set_num_threads(threads);
+    CHECK(program(x...) == one);
+  }
+  ct::set_num_threads(2);
+}
+
+/// A layer norm with gain and bias and its cotangents: rows, sums over rows, and extremes beside them.
+constexpr auto layer = [](auto x, auto gain, auto bias) {
+  const auto d = x - ct::mean(x, ct::axis<1>, ct::keepdims);
+  return d / ct::sqrt(ct::mean(d * d, ct::axis<1>, ct::keepdims) + 1e-3) * gain + bias;
+};
+constexpr auto layer_both_ways = [](auto g, auto x, auto gain, auto bias) {
+  const auto [y, pullback] = ct::vjp(layer, x, gain, bias);
+  const auto [by_x, by_gain, by_bias] = pullback(g);
+  return std::tuple(y, by_x, by_gain, by_bias, ct::sum(by_x * y), ct::max(by_x, ct::axis<0>), ct::any(y > 3.0, ct::axis<0>));
+};
+
+/// Quadratic forms of points minus centres: [k, d, d] factors, [k, d] centres, [n, d] points.
+constexpr auto forms_loss = [](auto q, auto centres, auto x) {
+  const auto forms = ct::vmap([](auto q, auto centre, auto x) { return ct::vmap([](auto q, auto c, auto x) { return ct::sum(ct::square(ct::matmul(ct::tril(q), x - c))); }, ct::in_axes<ct::none, ct::none, 0>)(q, centre, x); },
+                              ct::in_axes<0, 0, ct::none>)(q, centres, x);
+  return ct::sum(ct::logsumexp(-0.05 * forms, ct::axis<0>));
+};
+
+}  // namespace
+
+TEST_CASE("rows and the sums over them") {
+  const auto x = between<float, 601, 70>(-2, 2), g = between<float, 601, 70>(-1, 1, 1);
+  const auto gain = between<float, 70>(0.5, 2, 2), bias = between<float, 70>(-1, 1, 3);
+  CHECK(ct::jit(layer_both_ways).kernels(g, x, gain, bias).find("run together") != std::string::npos);
+  check_threads(layer_both_ways, g, x, gain, bias);
+}
+
+TEST_CASE("batches of products in blocks of their rows") {
+  check_threads(ct::value_and_grad(forms_loss, ct::wrt<0, 1>), between<double, 6, 32, 32>(-0.5, 0.5), between<double, 6, 32>(-1, 1, 1), between<double, 203, 32>(-1, 1, 2));
+}
+
+TEST_CASE("reductions, pairs and scatters") {
+  const auto pairs = [](auto x, auto i) {
+    const auto d = ct::vmap(ct::vmap([](auto a, auto b) { return ct::sum(ct::square(a - b)); }, ct::in_axes<ct::none, 0>), ct::in_axes<0, ct::none>)(x, x);
+    const auto least = ct::min(d, ct::axis<1>);
+    return std::tuple(ct::sum(ct::sqrt(d), ct::axis<0>), least, ct::argmin(d, ct::axis<0>), ct::at(least, i).add(least));
+  };
+  ct::array<std::int32_t, 400> places;
+  for (int k = 0; k < 400; ++k) places(k) = 7 * k % 31;
+  check_threads(pairs, between<double, 400, 3>(-1, 1), places);
+  check_threads([](auto x) { return std::tuple(ct::sum(ct::sin(x)), ct::sum(x, ct::axis<0>), ct::argmax(x)); }, between<float, 300, 700>(-1, 1));
+}
