@@ -305,3 +305,29 @@ TEST_CASE("batches of long matrices: operands in any layout, results that only s
   };
   check_jit(turned, 1e-10, between<double, 17, 40, 640>(-1, 1), between<double, 17, 640, 40>(-1, 1, 1));
 }
+
+TEST_CASE("sorts and sums along rows join the steps that make the rows and use them") {
+  constexpr auto f = [](auto x, auto y) {  // [70] [150]: pairs
+    const auto d = ct::abs(ct::expand_dims<1>(x) - ct::expand_dims<0>(y)) * ct::cos(ct::expand_dims<0>(y));
+    const auto [nearest, places] = ct::top_k<5>(-d);
+    return std::tuple(-nearest, places, ct::sum(ct::cumsum(d, ct::axis<1>) * d, ct::axis<1>), ct::slice<ct::full_extent, ct::range<0, 3>>(ct::sort(d)));
+  };
+  const auto x = between<double, 70>(-1, 1);
+  const auto y = between<double, 150>(-1, 1, 1);
+  const std::string text = ct::jit(f).kernels(x, y);
+  CHECK(text.find("run together") < text.find("argsort(1,5"));
+  CHECK(text.find("block+0 [70,150]") != std::string::npos);
+  check_jit(f, 1e-12, x, y);
+  const auto rows = [](auto x) {
+    const auto p = softmax(x);
+    return std::tuple(ct::argsort(p), ct::cumprod(p + 1.0, ct::axis<1>), ct::top_k<3>(p), ct::cumsum(p, ct::axis<0>));
+  };
+  check_jit(rows, 1e-12, between<double, 200, 40>(-1, 1));
+  const auto inner = [](auto x) { return std::tuple(ct::cumsum(ct::exp(x), ct::axis<1>) * 2.0, ct::argsort<1>(ct::exp(x)), ct::cummax(ct::sin(x), ct::axis<2>)); };
+  check_jit(inner, 1e-12, between<double, 60, 20, 30>(-1, 1));
+  for (const ct::extent n : {0, 1, 7, 90}) {
+    ct::array<float, ct::dyn, 50> z({n, 50});
+    for (ct::extent k = 0; k < z.size(); ++k) z.data()[k] = float((k * 7919) % 1009) / 1009;
+    check_jit([](auto z) { return std::tuple(ct::top_k<4>(ct::sin(z)), ct::cumsum(ct::sin(z), ct::axis<1>)); }, 1e-5, z);
+  }
+}

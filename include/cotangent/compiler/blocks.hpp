@@ -26,7 +26,9 @@ constexpr extent row_elements(const buffer& b, extent rows) {
 /// Whether a kernel of a schedule or a plan accesses a buffer, by a statement, in the row that it works on.
 template <class Schedule> constexpr bool stays_in_row(const Schedule& all, const step& x, const statement& s, const buffer& b, extent rows) {
   const extent row = row_elements(b, rows);
-  if (row == 0 || s.indexed_strides.rank > 0 || (s.windowed & 1u) != 0 || is_symbol(s.where.offset) || s.where.offset < 0) return false;
+  for (extent stride : s.indexed_strides)  // indices are in bounds, so those along inner axes stay in the row
+    if (is_symbol(row) || is_symbol(stride) || stride >= row) return false;
+  if (row == 0 || (s.windowed & 1u) != 0 || is_symbol(s.where.offset) || s.where.offset < 0) return false;
   if (extent_named(all, x, s.where.strides[0]) != row) return false;
   if (is_symbol(row)) {  // the whole row in order, or one element of it again and again
     int along = 0;
@@ -91,6 +93,8 @@ class block_finder {
 
   constexpr int global(const step& x, int k) const { return s_.step_buffers[std::size_t(x.buffers + k)]; }
   constexpr bool is_gemm(const step& x) const { return x.node >= 0 && g_[x.node].op_id == primitive_of<gemm_p>.id; }
+  /// Whether a step works line by line along an axis that is not the outermost one.
+  constexpr bool is_by_lines(const step& x) const { return x.node >= 0 && g_[x.node].op->by_lines && g_.attribute(x.node, 0) > 0; }
   constexpr bool is_call(const step& x) const { return x.node >= 0 && g_[x.node].op->kind == role::call; }
 
   /// visit(buffer, writes) for each buffer that a step reads, and for each that it writes.
@@ -133,6 +137,7 @@ class block_finder {
     const step& x = s_.steps[i];
     if (x.after_rows) return 0;
     if (x.node < 0) return x.space.rank > 0 ? extent_named(s_, x, x.space[0]) : 0;
+    if (is_by_lines(x)) return choices_.lines_by_rows ? g_[x.node].dims[0] : 0;
     if (!choices_.products_by_rows || !is_gemm(x) || has_symbol(g_[x.node].dims) || is_paired(int(i))) return 0;
     return g_[x.node].dims[0];
   }
@@ -149,6 +154,10 @@ class block_finder {
   constexpr bool by_rows(std::size_t i, extent rows) const {
     const step& x = s_.steps[i];
     bool fits = !touches_sums(x);
+    if (is_by_lines(x)) {
+      for (int k = 0; k < x.buffer_count; ++k) fits = fits && row_elements(s_.buffers[std::size_t(global(x, k))], rows) > 0;
+      return fits;
+    }
     if (x.node >= 0) {
       for (int k = 0; k < 2; ++k) {
         const extent axis = g_.attribute(x.node, 3 * k);

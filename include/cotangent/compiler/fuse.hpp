@@ -64,6 +64,7 @@ class scheduler {
   constexpr schedule run() {
     out_.statements.reserve(g_.nodes.count + g_.nodes.count / 8 + 16);
     if (choices_.lanes > 0) find_reshaped_views();
+    if (choices_.finds_places) find_places();
     require_memory();
     if (choices_.lanes == 0) copy_repeated_columns();
     find_origins();
@@ -116,6 +117,8 @@ class scheduler {
   sequence<int> group_;      // per node: the group that computes (or finishes) it
   sequence<int> buffer_;
   flag_list stored_, copied_;   // must be in memory; a view that must be copied there
+  sequence<int> extremum_;      // per node: of the index of an extremum, the reduction that is the extremum; else -1
+  flag_list left_out_;          // per node: only such an index needs it, and kernels find that without it
   sequence<int> origin_;        // per node: the node whose memory or register it is read from, through views and reshapes
   sequence<int> space_;         // per node: the number of its shape in spaces_
   sequence<role> kinds_;        // per node
@@ -199,6 +202,70 @@ class scheduler {
       if (!is_reshape(n) || kind(g_.operand(n, 0)) != role::view || has_symbol(at(n).dims)) continue;
       if (reshaped(resolve(g_.operand(n, 0)).access, at(g_.operand(n, 0)).dims, at(n).dims).strides.rank == at(n).dims.rank) kinds_.items[n] = role::view;
     }
+  }
+
+  /// Finds the indices of extrema along rows, as argmax and argmin compute them: the least index at which x is its extremum, or
+  /// NaN. A kernel finds it together with the extremum, in one pass over x.
+  constexpr void find_places() {
+    sequence<int> uses;
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is(n, primitive_of<reduce_min_p>.id) || at(n).type != dtype::int32 || !is(g_.operand(n, 0), primitive_of<select_p>.id)) continue;
+      if (uses.empty()) {
+        extremum_.assign(g_.nodes.count, -1), left_out_.assign(g_.nodes.count, 0), uses.assign(g_.nodes.count, 0);
+        for (int o : g_.operands) ++uses[std::size_t(o)];
+        for (int o : g_.outputs) ++uses[std::size_t(o)];
+      }
+      extremum_[std::size_t(n)] = find_extremum(n);
+      if (extremum_[std::size_t(n)] < 0) continue;
+      ++uses[std::size_t(reduced(n))];
+      sequence<int> unused;
+      for (unused.push_back(g_.operand(n, 0)); !unused.empty();) {
+        const int last = unused.back();
+        unused.pop_back();
+        if (--uses[std::size_t(last)] > 0 || at(last).is_input()) continue;
+        left_out_[std::size_t(last)] = 1;
+        for (int k = 0; k < at(last).operand_count; ++k) unused.push_back(g_.operand(last, k));
+      }
+    }
+  }
+  /// The reduction that gives the extremum whose least index along the rows is node n, or -1.
+  constexpr int find_extremum(int n) const {
+    constexpr extent long_row = 64, some_rows = 16;
+    const int chosen = g_.operand(n, 0), found = g_.operand(chosen, 0), index = g_.operand(chosen, 1), none = g_.operand(chosen, 2);
+    const shape& dims = at(chosen).dims;
+    const int axis = dims.rank - 1;
+    if (dims.rank < 2 || at(n).attribute_count != 1 || g_.attribute(n, 0) != axis || (!is_symbol(dims[axis]) && dims[axis] < long_row)) return -1;
+    if (const shape rows = erase(dims, axis); !has_symbol(rows) && rows.size() < some_rows) return -1;
+    if (!is(index, primitive_of<iota_p>.id) || !(at(index).dims == dims) || g_.attribute(index, at(index).attribute_count - 1) != axis) return -1;
+    if (!is(none, primitive_of<constant_p>.id) || at(none).bits != constant_bits(dtype::int32, double(std::numeric_limits<std::int32_t>::max()))) return -1;
+    const auto extremum_of = [&](int equal) {  // x, and its extremum in every place of its row
+      for (int k = 0; k < 2 && is(equal, primitive_of<eq_p>.id); ++k) {
+        const int x = g_.operand(equal, k), spread = g_.operand(equal, 1 - k);
+        if (!is(spread, primitive_of<broadcast_in_dim_p>.id)) continue;
+        const int m = g_.operand(spread, 0);
+        const bool is_extremum = is(m, primitive_of<reduce_min_p>.id) || is(m, primitive_of<reduce_max_p>.id);
+        if (!is_extremum || g_.operand(m, 0) != x || at(m).attribute_count != 1 || g_.attribute(m, 0) != axis || !(at(x).dims == dims)) continue;
+        for (int d = 0; d < axis; ++d)
+          if (g_.attribute(spread, dims.rank + d) != d) return -1;
+        return m;
+      }
+      return -1;
+    };
+    if (!is(found, primitive_of<or_p>.id)) {
+      const int m = extremum_of(found);
+      return m >= 0 && is_floating(at(m).type) ? -1 : m;
+    }
+    for (int k = 0; k < 2; ++k) {
+      const int m = extremum_of(g_.operand(found, k)), unequal = g_.operand(found, 1 - k);
+      if (m >= 0 && is(unequal, primitive_of<ne_p>.id) && g_.operand(unequal, 0) == g_.operand(m, 0) && g_.operand(unequal, 1) == g_.operand(m, 0)) return m;
+    }
+    return -1;
+  }
+  constexpr bool is_left_out(int n) const { return !left_out_.empty() && left_out_.items[n] != 0; }
+  /// What the reduction n reduces: of an index of an extremum, what the extremum is of.
+  constexpr int reduced(int n) const {
+    const int m = extremum_.empty() ? -1 : extremum_.items[n];
+    return g_.operand(m < 0 ? n : m, 0);
   }
 
   /// Marks what must lie in memory whatever the grouping: operands of opaque nodes, of reshapes, of gathers.
@@ -313,7 +380,7 @@ class scheduler {
     for (int n = 0; n < g_.size(); ++n) {
       const node& x = g_.nodes.items[n];
       const role k = kinds_.items[n];
-      if (x.op_id == 0 || (is_inline_source(n) && !copied_.items[n]) || x.op_id == primitive_of<dense_p>.id) continue;
+      if (x.op_id == 0 || (is_inline_source(n) && !copied_.items[n]) || x.op_id == primitive_of<dense_p>.id || is_left_out(n)) continue;
       const int space = space_.items[n];
       if (copied_.items[n]) {
         const int bound = k == role::view ? first_use(n, origin_.items[g_.operand(n, 0)], space) : 0;
@@ -332,7 +399,7 @@ class scheduler {
         group_.items[n] = group_.items[g_.operand(n, 0)];
         stored_.items[n] = 1;
       } else if (k == role::reduction) {
-        const int operand = g_.operand(n, 0), whole = space_.items[operand];
+        const int operand = reduced(n), whole = space_.items[operand];
         group_.items[n] = place({n, -1}, whole, first_use(operand, whole));
         stored_.items[n] = 1;
       } else if (is(n, primitive_of<concatenate_p>.id)) {
@@ -483,6 +550,7 @@ class scheduler {
   /// visit(n) of each node that a group reads, a kernel or not.
   template <class Visit> constexpr void each_read(int number, const Visit& visit) const {
     const auto operands = [&](int n) {
+      if (kinds_.items[n] == role::reduction) return visit(reduced(n));
       for (int k = 0; k < at(n).operand_count; ++k) visit(g_.operand(n, k));
     };
     const group& x = groups_[std::size_t(number)];
@@ -596,6 +664,7 @@ class scheduler {
   }
   constexpr void use_operands(int n, int by) {
     const node& x = g_.nodes.items[n];
+    if (kinds_.items[n] == role::reduction) return use(reduced(n), origin_.items[reduced(n)], by);
     const int* read = g_.operands.items + x.operands;
     for (int k = 0; k < x.operand_count; ++k) {
       const int from = origin_.items[read[k]], made = group_.items[from];
@@ -858,7 +927,9 @@ class scheduler {
     const node& x = at(n);
     statement s;
     s.what = statement::reduce, s.type = x.type, s.node = n, s.op_id = x.op_id, s.register_count = x.operand_count;
-    for (int k = 0; k < x.operand_count; ++k) s.registers[k] = fetch(g_.operand(n, k));
+    s.registers[0] = fetch(reduced(n));
+    if (const int m = extremum_.empty() ? -1 : extremum_.items[n]; m >= 0)
+      s.finds_place = true, s.type = at(m).type, s.node = m, s.op_id = at(m).op_id;
     s.buffer = local_buffer(buffer_[std::size_t(n)]);
     s.where = {0, filled(space.rank, 0)};
     shape axes;

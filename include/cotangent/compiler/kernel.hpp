@@ -61,6 +61,12 @@ inline constexpr extent streamed_bytes = extent(1) << 25;
 /// Buffer[access] <- Op over all points of the same access, of the operand. The strides of reduced dimensions are 0.
 /// Op has `template <class T> static constexpr T identity()` and `template <class V> static V combine(V, V)`.
 template <class Op, class T, int Buffer, class Access> struct reduce {};
+/// The Op of a reduction over the last dimension alone that stores where along it Op's extremum lies, in a buffer of int32: the
+/// first place of several; a NaN counts as the extremum. Op has `template <class V> static auto reaches(V a, V b)`: whether a is at
+/// least as far as b.
+template <class Op> struct place_of : Op {};
+template <class Op> inline constexpr bool finds_place = false;
+template <class Op> inline constexpr bool finds_place<place_of<Op>> = true;
 
 }  // namespace kernels
 

@@ -51,12 +51,15 @@ enum class source : std::uint8_t {
 enum class reduction : std::uint8_t {
   keeps_lane,   // one result per lane: a row of results is updated in memory
   row,          // one result per outer index: lanes are summed in registers, row by row
-  whole         // one result: lanes are summed in registers over all rows
+  whole,        // one result: lanes are summed in registers over all rows
+  place         // one result per outer index, of a whole row: where its extremum lies, or the extremum of such a place
 };
 struct reduce_facts {
   reduction scope = reduction::row;
   int place = 0;                // among the kernel's reductions
-  int sum = 0;                  // among those of its type
+  int sum = 0;                  // its register, among those of its type
+  int index = 0;                // of a place: the register of indices, among those of int32
+  bool is_found = false;        // the extremum of a place, whose register it is
   std::uint32_t kept_dims = 0;  // bit d is set if merged dimension d is not reduced
 };
 
@@ -89,6 +92,7 @@ struct kernel_shape {
   int slots = 0;
   int work = 0;            // statements evaluated per point, for deciding about tasks
   int widest = 1;          // bytes of the widest type
+  bool finds_places = false;  // rows are walked whole
   bool scatters = false;   // has a store whose address is computed: order matters
   bool stores_once = false;
 };
@@ -175,6 +179,8 @@ struct form_facts {
   extent index_strides[max_rank] = {};
   int index_count = 0;
   bool once = false;                   // store_once
+  int extremum = 0;                    // reduce: -1 for a least element, 1 for a greatest one
+  bool finds_place = false;
   std::uint32_t windowed = 0;          // bit d is set if it is read at another index along kernel dimension d
 
   constexpr void names(extent e) {
@@ -247,6 +253,8 @@ template <class T, int B, class A> constexpr form_facts describe(store_once<T, B
 template <class Op, class T, int B, class A> constexpr form_facts describe(reduce<Op, T, B, A>, const extent* extents) {
   form_facts f = form_of_type<T>(action::reduce, 1, B);
   f.accesses(A{}, extents);
+  f.finds_place = finds_place<Op>;
+  if constexpr (requires(T x) { Op::reaches(x, x); }) f.extremum = Op::template identity<T>() > T(0) ? -1 : 1;
   return f;
 }
 
@@ -418,6 +426,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   int form_of[Statements + 1] = {};
   unsigned sources_of[Statements + 1] = {};
   unsigned long registers_of[Statements + 1] = {};
+  int reduced[Forms + 1] = {};               // of a reduction: the statement that it reduces
   int counts[3][count_by_type::types] = {};  // of registers, by source and type
   for (int k = 0; k < Statements; ++k) {
     const int form = *code++;
@@ -453,8 +462,18 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     for (int d = 0; d < dims.rank; ++d)
       if (f.strides[dims.last[d]] != 0) r.kept_dims |= std::uint32_t(1) << d;
     const bool keeps_lane = dims.rank > 0 && (r.kept_dims >> (dims.rank - 1) & 1u);
-    r.scope = keeps_lane ? reduction::keeps_lane : r.kept_dims == 0 ? reduction::whole : reduction::row;
+    r.scope = f.finds_place ? reduction::place : keeps_lane ? reduction::keeps_lane : r.kept_dims == 0 ? reduction::whole : reduction::row;
+    reduced[form] = code[-1];
+    if (f.finds_place) r.index = shape.sums[type_place(dtype::int32)]++, shape.finds_places = true;
   }
+  // An extremum whose place is found as well shares its register.
+  for (int i = 0; i < shape.reductions && shape.finds_places; ++i)
+    for (int j = 0; j < shape.reductions; ++j) {
+      const int a = t.reduce_forms[i], b = t.reduce_forms[j];
+      reduce_facts& r = t.reductions[a];
+      if (r.scope != reduction::row || !forms[b].finds_place || reduced[a] != reduced[b] || forms[a].extremum != forms[b].extremum) continue;
+      r.scope = reduction::place, r.is_found = true, r.sum = t.reductions[b].sum;
+    }
   for (int type = 0; type < count_by_type::types; ++type)
     shape.constants[type] = counts[0][type], shape.fixed[type] = counts[1][type], shape.varying[type] = counts[2][type];
   int at = 0;
@@ -496,6 +515,8 @@ struct reduce_parts<resolved_reduce<reduce<Op, T, B, access<Offset, Strides...>>
   static constexpr reduce_facts facts = Facts;
   static constexpr int buffer = B;
   static constexpr extent offset = Offset;
+  static constexpr bool finds_place = kernels::finds_place<Op>;
+  using result = std::conditional_t<finds_place, std::int32_t, T>;
 
   static constexpr void strides([[maybe_unused]] const extent* slots, [[maybe_unused]] extent* to) {
     [[maybe_unused]] int d = 0;

@@ -30,7 +30,7 @@ constexpr unsigned long element_bits(dtype d, std::uint64_t bits) {
 /// Appends what the form of statement k depends on.
 template <class Graph> constexpr void append_signature(sequence<extent>& to, const statement* statements, int k, const window* windows, const Graph& g) {
   const statement& s = statements[k];
-  to.push_back(extent(s.what) + 16 * extent(s.type));
+  to.push_back(extent(s.what) + 8 * s.finds_place + 16 * extent(s.type));
   if (s.what == statement::constant) return to.push_back(extent(s.bits));
   if (s.what == statement::index) return to.push_back(s.dimension);
   to.push_back(s.buffer), to.push_back(extent(s.op_id));
@@ -133,7 +133,10 @@ template <const auto& Plan, const auto& Graph> struct lowering {
       if constexpr (is_stored_once<Step, I>()) return type_is<kernels::store_once<T, b, access_of<I>>>{};
       else return type_is<kernels::store<T, b, access_of<I>>>{};
     }
-    else if constexpr (what == statement::reduce) return type_is<kernels::reduce<typename decltype(program<I>())::type, T, b, access_of<I>>>{};
+    else if constexpr (what == statement::reduce) {
+      using P = primitive_with_id<Plan.statements[I].op_id>;
+      return type_is<kernels::reduce<std::conditional_t<Plan.statements[I].finds_place, kernels::place_of<P>, P>, T, b, access_of<I>>>{};
+    }
     else if constexpr (what == statement::load && Plan.statements[I].windowed != 0)
       return []<std::size_t... K>(std::index_sequence<K...>) {
         return type_is<kernels::load_window<T, b, access_of<I>, window_type<Plan.statements[I].windows + int(K)>...>>{};

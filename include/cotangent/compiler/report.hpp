@@ -152,7 +152,7 @@ template <class Program, bool WithKernels = true> std::string steps_text(const s
       const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + t.buffer)])];
       std::string where = name(b) + " " + shape_text(b.dims);
       if (t.windowed != 0) where += " at a distance of " + distance_text(plan, t);
-      if (t.what == statement::reduce) where = std::string(g[t.node].op->name) + " into " + where;
+      if (t.what == statement::reduce) where = std::string(t.finds_place ? "index of " : "") + std::string(g[t.node].op->name) + " into " + where;
       std::string& to = t.what == statement::load ? reads : writes;
       (to += to.empty() ? "" : "; ") += where;
     }

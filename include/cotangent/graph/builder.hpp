@@ -126,6 +126,7 @@ struct primitive {
   value (*batch)(const call&, const bool* batched, extent size) = nullptr;  // batch axes are at the front
   bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
   bool bilinear = false;                                        // linear in each operand, but not in both together
+  bool by_lines = false;                                        // role opaque: attribute 0 is an axis, and each line along it is for itself
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
   void (*elements)(element_call&) = nullptr;                                // role source, opaque: the elements of the result
   value (*combine)(value, value) = nullptr;                                 // role reduction: two elements
@@ -171,6 +172,7 @@ template <class P> constexpr primitive table_of() {
   t.kind = P::kind;
   if constexpr (requires { P::flops; }) t.flops = P::flops;
   if constexpr (requires { P::bilinear; }) t.bilinear = P::bilinear;
+  if constexpr (requires { P::by_lines; }) t.by_lines = P::by_lines;
   t.infer = &P::infer;
   if constexpr (requires { &P::simplify; }) t.simplify = &P::simplify, t.has.simplify = true;
   if constexpr (requires { &P::jvp; }) t.jvp = &P::jvp, t.has.jvp = true;

@@ -23,6 +23,7 @@ constexpr value previous_along(value x, extent axis, bool reverse, double fill) 
 
 struct cumulative {
   static constexpr role kind = role::opaque;
+  static constexpr bool by_lines = true;
   static constexpr double flops = 1;
   static constexpr extent axis(const call& c) { return c.attribute(0); }
   static constexpr bool reverse(const call& c) { return c.attribute(1) != 0; }

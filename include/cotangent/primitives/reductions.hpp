@@ -219,6 +219,7 @@ struct reduce_max_p : extremum {
     return x;
   }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return maximum(a, b); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr auto reaches(V a, V b) { return a >= b; }
 };
 struct reduce_min_p : extremum {
   static constexpr std::string_view name = "reduce_min";
@@ -227,6 +228,7 @@ struct reduce_min_p : extremum {
     return x;
   }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return minimum(a, b); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr auto reaches(V a, V b) { return a <= b; }
 };
 
 struct boolean_reduction : reduction_primitive {

@@ -29,6 +29,7 @@ template <class T> struct order_of {
 struct argsort_p {
   static constexpr std::string_view name = "argsort";
   static constexpr role kind = role::opaque;
+  static constexpr bool by_lines = true;
   static constexpr double flops = 10;
   static constexpr void infer(call& c) {
     c.type = dtype::int32, c.dims = c[0].dims();

@@ -45,7 +45,7 @@ template <class Executable> struct steps {
   template <int Step> static auto tasks_of(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
+    extent extents[x.slot_count > 0 ? x.slot_count : 1];
     Executable::template local_arguments<Step>(s, buffers, extents);
     return host::tasks_of<typename lowered::template kernel_of<Step>>(buffers, extents);
   }
@@ -114,13 +114,19 @@ template <class Executable> struct steps {
     }
   }
 
-  template <int Step> static void run_opaque(const state& s) {
+  /// Of what works by lines, those in the rows [first, last); a negative `last` stands for all.
+  template <int Step> static void run_opaque(const state& s, extent first = 0, extent last = -1) {
     constexpr cotangent::step x = plan.steps[Step];
     constexpr bare_node n = graph.nodes[x.node];
     array_ref refs[x.buffer_count];
     Executable::template array_arguments<Step>(s, refs);
-    constexpr dtype first = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
-    host::opaque<primitive_with_id<n.op_id>>::template run<type_of<first>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
+    for (array_ref& r : refs) {
+      if (last < 0) break;
+      r.data = static_cast<std::byte*>(r.data) + first * erase(r.dims, 0).size() * size_of(r.type);
+      r.dims[0] = last - first;
+    }
+    constexpr dtype type = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
+    host::opaque<primitive_with_id<n.op_id>>::template run<type_of<type>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
   }
 
   /// Whether a small gemm runs without rows, so that the kernel after it runs by itself.
@@ -156,7 +162,11 @@ template <class Executable> struct steps {
     (void)done;
   }
   template <int Step> static int run_rows_of(const state& s, extent first, extent last, [[maybe_unused]] const row_sums& sums, [[maybe_unused]] extent copy) {
-    if constexpr (plan.steps[Step].node >= 0) run_gemm<Step>(s, first, last);
+    constexpr int node = plan.steps[Step].node;
+    if constexpr (node >= 0) {
+      if constexpr (graph.nodes[node].op_id == primitive_of<gemm_p>.id) run_gemm<Step>(s, first, last);
+      else run_opaque<Step>(s, first, last);
+    }
     else if constexpr (sums_rows(Step)) {
       auto tasks = tasks_of<Step>(s);
       tasks.plan_copies(sums.copies);

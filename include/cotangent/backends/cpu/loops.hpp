@@ -143,6 +143,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
     extent rows = 1;
     if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
     for (auto& s : sums) s.locate(at);
+    for (auto& s : sums) s.template clear<reduction::place>();
     for (extent lane = b.first_lane; lane < b.last_lane; lane += block) {
       const extent last = smaller(lane + block, b.last_lane);
       for (auto& s : sums) s.template clear<reduction::row>();
@@ -154,6 +155,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
         summed = 0;
       }
     }
+    finish_sums<reduction::place>(sums, at);
     row += rows;
     if constexpr (outer > 0) at.index[outer - 1] += rows - 1;
     for (int d = outer - 1; d >= 0; --d) {
@@ -169,14 +171,14 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
 template <class Reduce, class Layout>
 COTANGENT_HOST_INLINE int start_reduction(const position<Layout>& at, const extent* extents, targets<Layout>& to, extent first) {
   using parts = reduce_parts<Reduce>;
-  using T = typename parts::type;
+  using T = typename parts::result;
   constexpr int place = parts::facts.place;
   const auto r = results<Layout>::template of<Reduce>(extents, at.slots);
   T* base = static_cast<T*>(at.buffers[parts::buffer]) + value_of<parts::offset>(at.slots);
   to.base[place] = base;
   for (int d = 0; d < Layout::dims.rank; ++d) to.strides[place][d] = r.strides[d];
   T* from = base + (Layout::dims.rank > 0 ? first * r.strides[0] : 0);
-  r.each([from](extent i) { from[i] = parts::operation::template identity<T>(); });
+  if constexpr (!parts::finds_place) r.each([from](extent i) { from[i] = parts::operation::template identity<T>(); });
   return 0;
 }
 template <class Layout, class... R>

@@ -95,12 +95,13 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
       if (blocks < 1) blocks = 1;
     }
   }
+  if (shape.finds_places) blocks = 1;
   const extent rows_per_index = prefix > 0 ? p.rows / prefix : 0;
   p.rows_per_chunk = divide_up(prefix, chunks) * rows_per_index;
   if (p.rows_per_chunk < 1) p.rows_per_chunk = 1;
   p.row_chunks = divide_up(p.rows, p.rows_per_chunk);
   p.lanes_per_block = divide_up(divide_up(p.lanes, blocks), 64) * 64;
-  if (adds_rows && !shape.scatters) p.lanes_per_block = smaller(p.lanes_per_block, lanes_in_cache);
+  if (adds_rows && !shape.scatters && !shape.finds_places) p.lanes_per_block = smaller(p.lanes_per_block, lanes_in_cache);
   if (p.lanes_per_block < 1) p.lanes_per_block = 1;
   p.lane_blocks = divide_up(p.lanes, p.lanes_per_block);
   return p;

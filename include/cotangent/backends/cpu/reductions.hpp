@@ -45,6 +45,32 @@ template <class Op, class T, int Bytes, int N> COTANGENT_HOST_INLINE T fold_lane
   }
 }
 
+/// An extremum of each lane, and where it lies.
+template <class T, int N> struct placed {
+  pack<T, N> extremum;
+  pack<std::int32_t, N> where;
+
+  COTANGENT_HOST_INLINE void choose(mask<int(sizeof(T)), N> m, pack<T, N> x, pack<std::int32_t, N> i) {
+    extremum = select(m, x, extremum), where = select(mask_cast<4>(m), i, where);
+  }
+};
+/// Whether a is nearer to Op's extremum than b; a NaN is nearest.
+template <class Op, class T, int N> COTANGENT_HOST_INLINE mask<int(sizeof(T)), N> is_nearer(pack<T, N> a, pack<T, N> b) {
+  if constexpr (std::is_floating_point_v<T>) return (!Op::reaches(b, a)) & (b == b);
+  else return !Op::reaches(b, a);
+}
+/// Those of b where they are nearer, or come first and are as near.
+template <class Op, class T, int N> COTANGENT_HOST_INLINE placed<T, N> nearest(placed<T, N> a, const placed<T, N>& b) {
+  const auto farther = is_nearer<Op>(a.extremum, b.extremum);
+  a.choose(is_nearer<Op>(b.extremum, a.extremum) | ((!farther) & mask_cast<int(sizeof(T))>(b.where < a.where)), b.extremum, b.where);
+  return a;
+}
+/// The first place of the extremum of all lanes.
+template <class Op, class T, int N> COTANGENT_HOST_INLINE std::int32_t fold_places(const placed<T, N>& x) {
+  if constexpr (N == 1) return x.where[0];
+  else return fold_places<Op>(nearest<Op>(placed<T, N / 2>{lower(x.extremum), lower(x.where)}, placed<T, N / 2>{upper(x.extremum), upper(x.where)}));
+}
+
 /// to <- Op(to, x)
 template <class Op, int Bytes, class T> COTANGENT_HOST_INLINE void combine_into(T* to, T x) {
   using reg = register_type<T, 1, Bytes>;
@@ -60,7 +86,7 @@ template <class Layout, class... R> constexpr bool sums_groups_of_rows(reduce_li
   const reduce_facts all[] = {reduce_facts{reduction::whole}, reduce_parts<R>::facts...};
   for (const reduce_facts& r : all) {
     if (r.scope == reduction::whole) continue;
-    if (r.scope == reduction::row || (r.kept_dims & inner)) return false;
+    if (r.scope == reduction::row || r.scope == reduction::place || (r.kept_dims & inner)) return false;
     some = true;
   }
   return some;
@@ -81,6 +107,9 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
     return sums.template of<typename reduce_parts<Reduce>::type>(reduce_parts<Reduce>::facts.sum);
   }
 
+  template <class Reduce> COTANGENT_HOST_INLINE auto& index_of() { return sums.template of<std::int32_t>(reduce_parts<Reduce>::facts.index); }
+  template <class Reduce> COTANGENT_HOST_INLINE placed<typename reduce_parts<Reduce>::type, N> place_of_sum() { return {sum_of<Reduce>(), index_of<Reduce>()}; }
+
   /// Called by a reduce statement.
   template <class Reduce, class V, class E> COTANGENT_HOST_INLINE void add(Reduce, const V& value, const E& e) {
     using parts = reduce_parts<Reduce>;
@@ -89,7 +118,13 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
     constexpr reduction scope = parts::facts.scope;
     reg<T>& sum = sum_of<Reduce>();
     [[maybe_unused]] const reg<T> identity = Op::template identity<T>();
-    if constexpr (scope == reduction::keeps_lane && grouped) sum = Op::combine(sum, value);
+    if constexpr (parts::finds_place) {  // the register of indices has the first lane's
+      auto nearer = is_nearer<Op>(reg<T>(value), sum);
+      if constexpr (E::partial && N > 1) nearer = nearer & first_lanes<int(sizeof(T)), N>(e.count);
+      sum = select(nearer, reg<T>(value), sum);
+      index_of<Reduce>() = select(mask_cast<4>(nearer), pack<std::int32_t, N>(std::int32_t(e.lane)), index_of<Reduce>());
+    } else if constexpr (parts::facts.is_found) return;
+    else if constexpr (scope == reduction::keeps_lane && grouped) sum = Op::combine(sum, value);
     else if constexpr (scope == reduction::keeps_lane) {
       store_row<Reduce, E::partial>(Op::combine(load_row<Reduce, E::partial>(e.lane, e.count), value), e.lane, e.count);
     } else if constexpr (E::partial && N > 1 && std::is_same_v<T, bool>) {
@@ -158,6 +193,7 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
     using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
     if constexpr (parts::facts.scope == Scope) sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
+    if constexpr (parts::facts.scope == Scope && parts::finds_place) index_of<Reduce>() = pack<std::int32_t, N>(0);
     return 0;
   }
 
@@ -168,7 +204,10 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
   }
   template <reduction Scope, class Reduce> COTANGENT_HOST_INLINE int merge_one(running_sums& other) {
     using parts = reduce_parts<Reduce>;
-    if constexpr (parts::facts.scope == Scope) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
+    if constexpr (parts::facts.scope == Scope && parts::finds_place) {
+      const auto both = nearest<typename parts::operation>(place_of_sum<Reduce>(), other.template place_of_sum<Reduce>());
+      sum_of<Reduce>() = both.extremum, index_of<Reduce>() = both.where;
+    } else if constexpr (parts::facts.scope == Scope && !parts::facts.is_found) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
     return 0;
   }
 
@@ -181,7 +220,11 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
     using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
     using Op = typename parts::operation;
-    if constexpr (parts::facts.scope == Scope)
+    if constexpr (parts::facts.scope == Scope && parts::finds_place) {
+      auto all = place_of_sum<Reduce>();
+      all.where = all.where + lane_numbers<std::int32_t, N>();
+      *to->template row<std::int32_t>(parts::facts.place, at) = fold_places<Op>(all);
+    } else if constexpr (parts::facts.scope == Scope)
       combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
     return 0;
   }

@@ -59,7 +59,7 @@ template <> struct opaque<argsort_p> {
 
     /// The first few, without sorting the others: most are not less than the last of those found.
     void find_first(extent number) const {
-      constexpr extent block = 64;
+      constexpr extent block = 128, part = 16;
       const T* const from = x + number * lines.count;
       typename order::key least[few] = {};
       std::int32_t* const to = y + number * count;
@@ -70,14 +70,26 @@ template <> struct opaque<argsort_p> {
         if (k < count) least[k] = key, to[k] = std::int32_t(index);
       };
       for (extent i = 0; i < count; ++i) insert(order::of(from[i], descending), i, i);
-      for (extent first = count; first < lines.count; first += block) {
-        const extent last = smaller(first + block, lines.count);
-        const typename order::key worst = least[count - 1];
-        int closer = 0;
-        for (extent i = first; i < last; ++i) closer |= order::of(from[i], descending) < worst;
-        for (extent i = first; i < last && closer != 0; ++i)
+      const auto some_may_precede = [&](extent first, extent last) {  // comparisons with NaN are false
+        const T worst = from[to[count - 1]];
+        int some = 0;
+        if (descending)
+          for (extent i = first; i < last; ++i) some |= !(from[i] <= worst);
+        else
+          for (extent i = first; i < last; ++i) some |= !(from[i] >= worst);
+        return some != 0;
+      };
+      const auto insert_some = [&](extent first, extent last) {
+        for (extent i = first; i < last; ++i)
           if (const auto key = order::of(from[i], descending); key < least[count - 1]) insert(key, i, count);
+      };
+      extent first = count;
+      for (; first + block <= lines.count; first += block) {
+        if (!some_may_precede(first, first + block)) continue;
+        for (extent i = first; i < first + block; i += part)
+          if (some_may_precede(i, i + part)) insert_some(i, i + part);
       }
+      insert_some(first, lines.count);
     }
     void run(extent number, bool by_threads) const {
       const extent before = number / lines.behind, column = number % lines.behind;
