@@ -5,10 +5,29 @@
 #include <algorithm>
 
 #include <cotangent/backends/cpu/opaque.hpp>
+#include <cotangent/backends/cpu/pack.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <tbb/parallel_sort.h>
 
 namespace cotangent::host {
+inline namespace COTANGENT_ISA {
+
+/// Whether one of the Count numbers at p may come before `last` in the order of numbers, in which a NaN is greatest. Count is a power of
+/// two.
+template <int Count, class T> COTANGENT_HOST_INLINE bool some_may_precede(const T* p, T last, bool descending) {
+  constexpr int lanes = Count < native_bytes / int(sizeof(T)) ? Count : native_bytes / int(sizeof(T));
+  using reg = pack<T, lanes>;
+  const reg bound(last);
+  const auto none = [&](int i) {  // comparisons with NaN are false
+    const reg x = reg::load(p + i);
+    return descending ? x <= bound : x >= bound;
+  };
+  auto before = none(0);
+  for (int i = lanes; i < Count; i += lanes) before = before & none(i);
+  return !all(before);
+}
+
+}  // namespace COTANGENT_ISA
 
 template <> struct opaque<argsort_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
@@ -25,8 +44,12 @@ template <> struct opaque<argsort_p> {
     const extent together = divide_up(task_elements, lines.count);
     parallel_for(divide_up(number, together), [&](extent t) {
       for (extent i = t * together; i < smaller((t + 1) * together, number); ++i) {
-        if (passes) line.find_first(i);
-        else line.run(i, false);
+        if constexpr (!std::is_same_v<T, bool>)
+          if (passes) {
+            line.find_first(i);
+            continue;
+          }
+        line.run(i, false);
       }
     });
   }
@@ -59,7 +82,7 @@ template <> struct opaque<argsort_p> {
 
     /// The first few, without sorting the others: most are not less than the last of those found.
     void find_first(extent number) const {
-      constexpr extent block = 128, part = 16;
+      constexpr int block = 128, part = 16;
       const T* const from = x + number * lines.count;
       typename order::key least[few] = {};
       std::int32_t* const to = y + number * count;
@@ -70,24 +93,15 @@ template <> struct opaque<argsort_p> {
         if (k < count) least[k] = key, to[k] = std::int32_t(index);
       };
       for (extent i = 0; i < count; ++i) insert(order::of(from[i], descending), i, i);
-      const auto some_may_precede = [&](extent first, extent last) {  // comparisons with NaN are false
-        const T worst = from[to[count - 1]];
-        int some = 0;
-        if (descending)
-          for (extent i = first; i < last; ++i) some |= !(from[i] <= worst);
-        else
-          for (extent i = first; i < last; ++i) some |= !(from[i] >= worst);
-        return some != 0;
-      };
       const auto insert_some = [&](extent first, extent last) {
         for (extent i = first; i < last; ++i)
           if (const auto key = order::of(from[i], descending); key < least[count - 1]) insert(key, i, count);
       };
       extent first = count;
       for (; first + block <= lines.count; first += block) {
-        if (!some_may_precede(first, first + block)) continue;
+        if (!some_may_precede<block>(from + first, from[to[count - 1]], descending)) continue;
         for (extent i = first; i < first + block; i += part)
-          if (some_may_precede(i, i + part)) insert_some(i, i + part);
+          if (some_may_precede<part>(from + i, from[to[count - 1]], descending)) insert_some(i, i + part);
       }
       insert_some(first, lines.count);
     }
