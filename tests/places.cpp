@@ -137,3 +137,22 @@ TEST_CASE("places of what a kernel computes, and what is done with them") {
   const auto batched = ct::vmap([](auto x) { return std::tuple(ct::argmax(x, ct::axis<1>), ct::argmin(x, ct::axis<0>)); });
   check_jit(batched, 0, between<float, 4, 70, 66>(-1, 1));
 }
+
+TEST_CASE("neighbouring rows that share what they load") {
+  constexpr auto distances = ct::vmap(ct::vmap([](auto a, auto b) { return ct::sum(ct::square(a - b)); }, ct::in_axes<ct::none, 0>), ct::in_axes<0, ct::none>);
+  const auto nearest = [=](auto q, auto p) {
+    const auto d = distances(q, p);
+    return std::tuple(ct::argmin(d, ct::axis<1>), ct::min(d, ct::axis<1>), ct::max(d, ct::axis<0>));
+  };
+  check_jit(nearest, 1e-12, between<double, 39, 2>(-1, 1), between<double, 301, 2>(-1, 1, 1));
+  check_jit(ct::vmap(nearest), 1e-5, between<float, 3, 18, 2>(-1, 1), between<float, 3, 257, 2>(-1, 1, 1));
+  const auto extremes = [](auto x, auto y) { return std::tuple(ct::max(ct::expand_dims<1>(x) * y, ct::axis<1>), ct::min(ct::expand_dims<1>(x) - y, ct::axis<1>)); };
+  const auto some = between<float, 1000>(-1, 1);
+  for (const extent rows : {1, 3, 4, 5, 23})
+    for (const extent n : {1, 300, 517}) {
+      ct::array<float, ct::dyn> x({rows}), y({n});
+      std::copy_n(some.data(), rows, x.data());
+      std::copy_n(some.data() + 100, n, y.data());
+      check_jit(extremes, 1e-6, x, y);
+    }
+}

@@ -93,6 +93,7 @@ struct kernel_shape {
   int work = 0;            // statements evaluated per point, for deciding about tasks
   int widest = 1;          // bytes of the widest type
   bool finds_places = false;  // rows are walked whole
+  bool shares_columns = false;  // finds extrema of rows, and neighbouring rows share loads
   bool scatters = false;   // has a store whose address is computed: order matters
   bool stores_once = false;
 };
@@ -466,6 +467,17 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     reduced[form] = code[-1];
     if (f.finds_place) r.index = shape.sums[type_place(dtype::int32)]++, shape.finds_places = true;
   }
+  // Extrema of rows, which may be found in any order, of what is loaded alike for neighbouring rows.
+  bool only_extrema = dims.rank > 1 && !shape.scatters, of_rows = false, shared = false;
+  for (int i = 0; i < shape.reductions; ++i) {
+    const int f = t.reduce_forms[i];
+    const bool of_row = t.reductions[f].scope == reduction::row || t.reductions[f].scope == reduction::place;
+    of_rows = of_rows || of_row;
+    only_extrema = only_extrema && (of_row ? forms[f].extremum != 0 : t.reductions[f].scope == reduction::keeps_lane);
+  }
+  for (int f = 0; f < Forms && only_extrema && of_rows; ++f)
+    shared = shared || (kind_of[f] == action::load && own_source[f] == source::varying && forms[f].windowed == 0 && forms[f].strides[dims.last[dims.rank - 2]] == 0);
+  shape.shares_columns = shared;
   // An extremum whose place is found as well shares its register.
   for (int i = 0; i < shape.reductions && shape.finds_places; ++i)
     for (int j = 0; j < shape.reductions; ++j) {

@@ -14,6 +14,7 @@ struct lane_plan {
   extent lanes = 1;             // -1 if known only at run time
   int width = 1;                // lanes per register: those of a native vector of the widest type, or fewer
   int unroll = 1;               // vectors per iteration: independent sums hide the latency of adding
+  int together = 1;             // rows that go through the lanes together, as they share loads
   bool sums_lanes = false;      // some reduction is over the lanes
   bool grouped = false;         // see sums_groups_of_rows
   bool has_fixed = false;       // some statement does not depend on the lane
@@ -37,6 +38,8 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
   p.whole = dims.rank > 1 && p.lanes > 0 && p.lanes % p.width == 0 && p.lanes <= 8 * p.width;
   p.always_partial = is_long_kernel<Layout> && !p.whole;
+  const bool few_registers = Layout::shape.fixed.total() + Layout::shape.sums.total() <= 8;  // of each row
+  if (Layout::shape.shares_columns && few_registers && varying <= 32 && (p.lanes < 0 || p.lanes >= 16 * p.width)) p.together = rows_together;
   return p;
 }
 
@@ -119,6 +122,40 @@ COTANGENT_HOST_INLINE void finish_sums(Sums (&sums)[Unroll], const position<Layo
   sums[0].template flush<Scope>(at);
 }
 
+/// Evaluates the statements for one vector, or its first `count` lanes, of each of some rows.
+template <bool Partial, class Layout, class Reductions, class Analysis, class Fixed, std::size_t... R>
+COTANGENT_HOST_INLINE void run_vector_of_rows(program<Layout, Reductions, Analysis> steps, const position<Layout>* rows, extent lane, int count, Fixed* fixed,
+                                              sums_of<Layout, Reductions>* sums, std::index_sequence<R...>) {
+  (run_vector<Partial>(steps, rows[R], lane, count, false, fixed[R], sums[R]), ...);
+}
+/// Runs the lanes [first, last) of the row at `at` and of those behind it, which find extrema.
+template <class Layout, class Reductions, class Analysis, std::size_t... R>
+COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent first, extent last,
+                                          const targets<Layout>& to, std::index_sequence<R...> each) {
+  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr int N = plan.width, inner = Layout::dims.rank - 2;
+  position<Layout> rows[] = {((void)R, at)...};
+  fixed_registers<Layout, N> fixed[sizeof...(R)];
+  sums_of<Layout, Reductions> sums[sizeof...(R)];
+  const auto start = [&](extent r) __attribute__((always_inline)) {
+    rows[r].index[inner] += r;
+    if constexpr (plan.has_fixed) {
+      evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
+      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+      evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
+    }
+    sums[r].to = &to;
+    sums[r].locate(rows[r]);
+    sums[r].template clear<reduction::row>(), sums[r].template clear<reduction::place>();
+  };
+  (start(extent(R)), ...);
+  extent lane = first;
+  for (; lane + N <= last; lane += N) run_vector_of_rows<false>(steps, rows, lane, N, fixed, sums, each);
+  if (N > 1 && lane < last) run_vector_of_rows<true>(steps, rows, lane, int(last - lane), fixed, sums, each);
+  (sums[R].template flush<reduction::row>(rows[R]), ...);
+  (sums[R].template flush<reduction::place>(rows[R]), ...);
+}
+
 /// Runs the points of a box in order, in this thread, adding reductions to `to`.
 template <class Layout, class Reductions, class Analysis>
 COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, position<Layout> at, const extent* extents, const box& b,
@@ -142,20 +179,24 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
   for (extent summed = 0; row < b.last_row;) {
     extent rows = 1;
     if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
-    for (auto& s : sums) s.locate(at);
-    for (auto& s : sums) s.template clear<reduction::place>();
-    for (extent lane = b.first_lane; lane < b.last_lane; lane += block) {
-      const extent last = smaller(lane + block, b.last_lane);
-      for (auto& s : sums) s.template clear<reduction::row>();
-      run_lanes(steps, at, lane, last, rows, sums);
-      finish_sums<reduction::row>(sums, at);
-      if ((summed += (last - lane) * rows) >= block) {
-        finish_sums<reduction::whole>(sums, at);
-        for (auto& s : sums) s.template clear<reduction::whole>();
-        summed = 0;
+    if (plan.together > 1 && b.last_row - row >= plan.together && extents[outer - 1] - at.index[outer - 1] >= plan.together) {
+      rows = plan.together;
+      if constexpr (plan.together > 1) sweep_together(steps, at, b.first_lane, b.last_lane, to, std::make_index_sequence<std::size_t(plan.together)>());
+    } else {
+      for (auto& s : sums) s.locate(at), s.template clear<reduction::place>();
+      for (extent lane = b.first_lane; lane < b.last_lane; lane += block) {
+        const extent last = smaller(lane + block, b.last_lane);
+        for (auto& s : sums) s.template clear<reduction::row>();
+        run_lanes(steps, at, lane, last, rows, sums);
+        finish_sums<reduction::row>(sums, at);
+        if ((summed += (last - lane) * rows) >= block) {
+          finish_sums<reduction::whole>(sums, at);
+          for (auto& s : sums) s.template clear<reduction::whole>();
+          summed = 0;
+        }
       }
+      finish_sums<reduction::place>(sums, at);
     }
-    finish_sums<reduction::place>(sums, at);
     row += rows;
     if constexpr (outer > 0) at.index[outer - 1] += rows - 1;
     for (int d = outer - 1; d >= 0; --d) {

@@ -8,6 +8,9 @@ namespace cotangent::host {
 
 using namespace kernels;
 
+/// How many neighbouring rows that share loads go through the lanes together.
+inline constexpr int rows_together = 4;
+
 /// Tasks are (chunk of rows) x (block of lanes). A row is one index of the outer dimensions, in row-major order.
 struct partition {
   extent rows = 1;
@@ -49,7 +52,7 @@ constexpr extent results_of(int rank, const reduce_facts& reduce, const extent* 
 /// `extents` are those of the merged dimensions, `reductions` the kernel's.
 constexpr partition partition_of(const kernel_shape& shape, int rank, const reduce_facts* reductions, const extent* extents) {
   constexpr extent task_work = extent(1) << 16;    // statements evaluated per task, at least: some microseconds
-  constexpr extent most_tasks = 1024;
+  const extent most_tasks = shape.shares_columns ? 1024 / rows_together : 1024;
   constexpr extent enough_tasks = 64;              // beyond it, sums are not cut further
   constexpr extent lanes_at_once = 1024;           // shortest block of a row
   constexpr extent lanes_in_cache = 4096;          // longest block of results that rows are added to
