@@ -134,6 +134,8 @@ TEST_CASE("places of what a kernel computes, and what is done with them") {
   check_jit(shared, 0, between<float, 3, 7, 90>(-1, 1));
   const auto looped = [](auto x) { return ct::fori_loop<0, 3>([](auto, auto c) { return c + ct::astype<float>(ct::expand_dims<1>(ct::argmax(ct::sin(c), ct::axis<1>))); }, x); };
   check_jit(looped, 1e-5, between<float, 20, 80>(-1, 1));
+  const auto of_product = [](auto x, auto w) { return ct::argmax(ct::tanh(ct::matmul(x, w)), ct::axis<1>); };
+  check_jit(of_product, 0, between<double, 150, 40>(-1, 1), between<double, 40, 90>(-0.1, 0.1, 1));
   const auto batched = ct::vmap([](auto x) { return std::tuple(ct::argmax(x, ct::axis<1>), ct::argmin(x, ct::axis<0>)); });
   check_jit(batched, 0, between<float, 4, 70, 66>(-1, 1));
 }
