@@ -31,6 +31,7 @@ TEST_CASE("reductions of many shapes in one kernel: whole, rows, columns, severa
   check_devices(f, 2e-5, between<float, 70001, 3>(-2, 2));
   check_devices(f, 2e-5, between<float, 257, 129>(-2, 2));
   check_devices([](auto x) { return std::tuple(ct::any(x > 0.999f), ct::all(x > -2), ct::argmax(x, ct::axis<1>)); }, 0, between<float, 40, 999>(-1, 1));
+  check_devices([](auto x) { return ct::prod(x * 0.01f + 1); }, 2e-5, between<float, 4, 999>(-1, 1));
   check_devices([](auto x) { return ct::prod(x * 0.01 + 1); }, 1e-11, between<double, 40, 999>(-1, 1));  // as many roundings
   check_devices([](auto x) { return ct::sum(ct::transpose(x), ct::axis<0>) + ct::sum(x, ct::axis<1>); }, 2e-5, between<float, 300, 200>(-1, 1));
   check_devices([](auto x) { return std::tuple(ct::sum(x, ct::axis<1>), ct::sum(x, ct::axis<0, 2>)); }, 1e-12, between<double, 17, 31, 19>(-1, 1));

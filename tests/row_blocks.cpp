@@ -79,6 +79,18 @@ TEST_CASE("batches of matrix products with what stands before and behind them") 
   check_jit(gradient, 1e-11, x, w, shared);
 }
 
+TEST_CASE("results do not depend on the number of threads") {
+  const auto x = between<float, 3001, 70>(-2, 2);
+  const auto g = between<float, 3001, 70>(-1, 1, 1);
+  ct::set_num_threads(1);
+  const auto one = ct::jit(normalized_pullback)(x, g);
+  for (const int threads : {2, 3}) {
+    ct::set_num_threads(threads);
+    CHECK(ct::jit(normalized_pullback)(x, g) == one);
+  }
+  ct::set_num_threads(2);
+}
+
 TEST_CASE("unrelated steps, donated arguments and loops around row blocks") {
   const auto mixed = [](auto x, auto y) {  // sums over rows lie between the row-wise steps of x and y
     const auto p = softmax(x);

@@ -664,7 +664,6 @@ class scheduler {
   }
   constexpr void use_operands(int n, int by) {
     const node& x = g_.nodes.items[n];
-    if (kinds_.items[n] == role::reduction) return use(reduced(n), origin_.items[reduced(n)], by);
     const int* read = g_.operands.items + x.operands;
     for (int k = 0; k < x.operand_count; ++k) {
       const int from = origin_.items[read[k]], made = group_.items[from];
@@ -684,6 +683,8 @@ class scheduler {
         } else if (copied_.items[m.node]) {
           if (kinds_.items[m.node] == role::view) use(m.node, origin_.items[g_.operand(m.node, 0)], i);
           stored_.items[m.node] = 1;
+        } else if (kinds_.items[m.node] == role::reduction) {
+          use(reduced(m.node), origin_.items[reduced(m.node)], i);
         } else {
           use_operands(m.node, i);
         }
