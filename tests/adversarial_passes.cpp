@@ -127,6 +127,22 @@ TEST_CASE("a quotient by a number is a product with its reciprocal, where that i
   CHECK(kernels.find("div") != std::string::npos);  // by 1e-39, whose reciprocal overflows, and by 3e38, whose is subnormal
 }
 
+TEST_CASE("quotients by what a program has the reciprocal of, as derivatives do, are products with it") {
+  const auto quotients = [](auto x, auto y, auto z) { return ct::sum(ct::sin(x / z) * (y / z)); };
+  const auto x = between<double, 37>(-2, 2), y = between<double, 37>(-2, 2, 1), z = between<double, 37>(0.5, 3, 2);
+  const auto divisions = [&](const auto& f) {
+    int count = 0;
+    const std::string kernels = ct::jit(f).kernels(x, y, z);
+    for (std::size_t at = 0; (at = kernels.find(" div", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const auto both = ct::value_and_grad(quotients, ct::wrt<0, 1, 2>);
+  CHECK(divisions(quotients) == 2);
+  CHECK(divisions(both) == 1);
+  check_jit(both, 1e-14, x, y, z);
+  check_jit(both, 3e-6, between<float, 37>(-2, 2), between<float, 37>(-2, 2, 1), between<float, 37>(0.5, 3, 2));
+}
+
 TEST_CASE("views of computed values are computed as views, where no element is read twice") {
   const auto x = between<double, 5, 3, 4>(-2, 2), y = between<double, 5, 3, 4>(-1, 1);
   const ct::graph g = graph_of(views, x, y), h = ct::with_views_inside(g);

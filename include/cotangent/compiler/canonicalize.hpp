@@ -388,6 +388,18 @@ constexpr value inverse_of(value c) {
   return size >= least && size <= most ? constant(*c.b, c.type(), c.dims(), inverse) : value();
 }
 
+/// Per node, whether the graph has its reciprocal.
+constexpr flag_list with_reciprocals(const graph& g) {
+  flag_list with;
+  with.assign(g.nodes.size(), false);
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].op_id != primitive_of<div_p>.id || !is_floating(g[n].type)) continue;
+    const node& x = g[g.operand(n, 0)];
+    if (x.op_id == primitive_of<constant_p>.id && x.bits == constant_bits(x.type, 1)) with[std::size_t(g.operand(n, 1))] = true;
+  }
+  return with;
+}
+
 /// Per node, whether kernels alone use it: pointwise operations, reductions, and windows into it.
 constexpr flag_list used_by_kernels(const graph& g) {
   flag_list by_kernels;
@@ -403,7 +415,8 @@ constexpr flag_list used_by_kernels(const graph& g) {
 }
 
 /// The graph in canonical form: only gemm for products, no negative pads, windows for what kernels roll or pad, numbers that
-/// multiply collected, products instead of quotients by numbers, as in XLA, fma where a product has one use. Linear. In a body
+/// multiply collected, products instead of quotients by numbers, as in XLA, and by what the graph has the reciprocal of, fma where a
+/// product has one use. Linear. In a body
 /// `of_packets`, kernels sum all products, parts of arrays are put together where they are added up, and views of computed values
 /// are computed as such.
 constexpr graph canonicalize(const graph& g, bool of_packets = false) {
@@ -416,7 +429,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
-  const flag_list by_kernels = used_by_kernels(g);
+  const flag_list by_kernels = used_by_kernels(g), with_reciprocal = with_reciprocals(g);
   // The product n, of its own operands: what else is used by others and cheap is made for it alone.
   value own_operands[2];
   const auto product_at = [&](int n) {
@@ -493,7 +506,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
         if (product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
         if (!v.b) v = mul(c[0], inverse);
       }
-    } else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
+    } else if (op == primitive_of<div_p>.id && with_reciprocal.items[g.operand(n, 1)] && !is_constant(c[0])) v = mul(c[0], full_like(c[0], 1) / c[1]);
+    else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
       const auto is_number = [](value x) { return is_constant(x) && constant_value(x) == constant_value(x); };
       const int k = is_number(c[0]) ? 0 : is_number(c[1]) ? 1 : -1;
       if (k >= 0) v = op == primitive_of<max_p>.id ? emit<max_with_number_p>({c[k], c[1 - k]}) : emit<min_with_number_p>({c[k], c[1 - k]});

@@ -93,15 +93,18 @@ template <int Carries, int First> struct donated_carries {
     return flags;
   }
 };
-template <class Facts, class Body, int Carries, int First> struct carried {
+/// Elsewhere: the carries whose places the caller finds (see turning_body), as bits.
+template <class Facts, class Body, int Carries, int First, unsigned long Elsewhere = 0> struct carried {
+  static constexpr bool is_elsewhere(int k) { return k < 64 && (Elsewhere >> k & 1ul) != 0; }
   static constexpr bool in_place(int k) { return Body::plan.buffers[std::size_t(Body::plan.output_buffers[std::size_t(k)])].reuses == First + k; }
   template <class Which> static constexpr unsigned long mask_of(const Which& which) {
     unsigned long mask = 0;
     for (int k = 0; k < Carries && k < 64; ++k) mask |= which(k) ? 1ul << k : 0ul;
     return mask;
   }
+  static constexpr bool needs_second_place(int k) { return !in_place(k) && !is_elsewhere(k); }
   /// Which carries' results may lie where the carries came from.
-  static constexpr unsigned long in_place_mask = mask_of(in_place);
+  static constexpr unsigned long in_place_mask = mask_of(in_place) | Elsewhere;
   /// Whether the bytes of the second places are known: then they lie in the caller's memory.
   static constexpr bool is_static = [] {
     for (int k = 0; k < Carries; ++k)
@@ -111,7 +114,7 @@ template <class Facts, class Body, int Carries, int First> struct carried {
   static constexpr extent bytes_beside = [] {
     extent total = 0;
     for (int k = 0; k < Carries && is_static; ++k)
-      if (!in_place(k)) total += aligned_bytes(Facts::operand(k).dims.size() * size_of(Facts::operand(k).type));
+      if (needs_second_place(k)) total += aligned_bytes(Facts::operand(k).dims.size() * size_of(Facts::operand(k).type));
     return total;
   }();
 
@@ -119,7 +122,7 @@ template <class Facts, class Body, int Carries, int First> struct carried {
   template <class Access> static extent run_time_bytes(const Access& at) {
     extent total = 0;
     for (int k = 0; k < Carries && !is_static; ++k)
-      if (!in_place(k)) total += aligned_bytes(at.bytes(Facts::operand(k).type, Facts::operand(k).dims));
+      if (needs_second_place(k)) total += aligned_bytes(at.bytes(Facts::operand(k).type, Facts::operand(k).dims));
     return total;
   }
 
@@ -132,7 +135,7 @@ template <class Facts, class Body, int Carries, int First> struct carried {
     for (int k = 0; k < Carries; ++k) {
       bytes[k] = at.bytes(Facts::operand(k).type, Facts::operand(k).dims);
       now[k] = at.buffer(k), last[k] = other[k] = at.buffer(Facts::operands + k);
-      if (!in_place(k)) other[k] = beside, beside += aligned_bytes(bytes[k]);
+      if (needs_second_place(k)) other[k] = beside, beside += aligned_bytes(bytes[k]);
     }
   }
   /// Points the body at the carries of one step, which goes to `last` or to the other place.
@@ -261,6 +264,57 @@ template <class Facts> constexpr bool keeps_carries() {
   for (int k = 0; k < Facts::carries; ++k) elements += carry_row<Facts>(k);
   return elements <= most_elements;
 }
+/// Where a carry of a scan lies if one of the ys has it anyway.
+struct stacked_carry {
+  int y = -1;          // the number of the ys that has it, or -1
+  bool after = false;  // what a turn makes of it, and not what the turn began with
+};
+/// Those carries of the body that `Make` returns, as its residuals and trajectories are: for each carry the ys that it lies in.
+template <class Make, int Carries, int Ys, int First> inline constexpr auto stacked_carries = [] {
+  std::array<stacked_carry, std::size_t(Carries) + 1> r{};
+  if constexpr (Carries == 0 || Carries > 64 || Ys == 0) return r;
+  const graph g = thaw(canonical_graph<Make>);
+  flag_list taken;
+  taken.assign(std::size_t(Ys), false);
+  for (int k = 0; k < Carries; ++k)
+    for (int y = 0; y < Ys && r[std::size_t(k)].y < 0; ++y) {
+      const int node = g.outputs[std::size_t(Carries + y)];
+      const bool before = node == g.inputs[std::size_t(First + k)];
+      if (taken[std::size_t(y)] || (!before && node != g.outputs[std::size_t(k)])) continue;
+      taken[std::size_t(y)] = true;
+      r[std::size_t(k)] = {y, !before};
+    }
+  return r;
+}();
+/// The same body without the ys that carries lie in: a turn reads such a carry from there, and writes the next one there.
+template <class Make, int Carries, int Ys, int First> struct turning_body {
+  static constexpr bool stacks(int y) {
+    for (const stacked_carry& c : stacked_carries<Make, Carries, Ys, First>)
+      if (c.y == y) return true;
+    return false;
+  }
+  /// The number of the body's output that has ys number y.
+  static constexpr int output_of(int y) {
+    int output = Carries;
+    for (int i = 0; i < y; ++i) output += !stacks(i);
+    return output;
+  }
+  static constexpr unsigned long mask = [] {
+    unsigned long bits = 0;
+    for (int k = 0; k < Carries && k < 64; ++k) bits |= stacked_carries<Make, Carries, Ys, First>[std::size_t(k)].y >= 0 ? 1ul << k : 0ul;
+    return bits;
+  }();
+  constexpr graph operator()() const {
+    graph g = thaw(canonical_graph<Make>);
+    sequence<int> outputs;
+    for (int k = 0; k < Carries; ++k) outputs.push_back(g.outputs[std::size_t(k)]);
+    for (int y = 0; y < Ys; ++y)
+      if (!stacks(y)) outputs.push_back(g.outputs[std::size_t(Carries + y)]);
+    g.outputs = outputs;
+    return g;
+  }
+};
+
 /// The turns of a scan: where the carries, and the slices of xs and ys, lie. Steps are in bytes per turn.
 template <class Facts> struct loop_turns {
   typename Facts::carry carry;
@@ -283,10 +337,13 @@ template <class Facts> struct loop_turns {
     for (extent i = 0, index = start; i < length; ++i, index += index_step) {
       if constexpr (Facts::indexed) body::input(b, 0) = counter.at(index);
       at.step(b, ((length - 1 - i) & 1) == 0);
+      if constexpr (Facts::carries_elsewhere != 0) step_stacked(b, i);
       for (int k = 0; k < Facts::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x[k]), x[k] += x_step[k];
-      for (int k = 0; k < Facts::ys; ++k) body::output(b, Facts::carries + k) = y[k], y[k] += y_step[k];
+      for (int k = 0; k < Facts::ys; ++k, y[k - 1] += y_step[k - 1])
+        if (const int output = Facts::output_of_y(k); output >= 0) body::output(b, output) = y[k];
       run_body(b);
     }
+    if constexpr (Facts::carries_elsewhere != 0) finish_stacked(b);
   }
   /// The same of the whole body.
   COTANGENT_HOST_INLINE void run(const typename Facts::body::state& b) const { each(b, whole_body()); }
@@ -295,6 +352,31 @@ template <class Facts> struct loop_turns {
   struct whole_body {
     COTANGENT_HOST_INLINE void operator()(const typename Facts::body::state& s) const { Facts::body::run(s); }
   };
+
+  /// Points turn i at the carries that lie in ys. Of those that ys has as they are before a turn, the first is copied there.
+  COTANGENT_HOST_INLINE void step_stacked(typename Facts::body::state& b, extent i) const {
+    using body = typename Facts::body;
+    for (int k = 0; k < Facts::carries; ++k) {
+      const stacked_carry where = Facts::stacked(k);
+      if (where.y < 0) continue;
+      std::byte* const here = y_at[where.y] + i * y_step[where.y];
+      void*& from = body::input(b, int(Facts::indexed) + k);
+      void*& to = body::output(b, k);
+      if (where.after) {
+        from = i == 0 ? carry.now[k] : here - y_step[where.y];
+        to = here;
+      } else {
+        if (i == 0 && carry.bytes[k] > 0) body::backend::copy(b.queue, here, carry.now[k], carry.bytes[k]);
+        from = here;
+        to = i + 1 < length ? here + y_step[where.y] : carry.last[k];
+      }
+    }
+  }
+  COTANGENT_HOST_INLINE void finish_stacked(typename Facts::body::state& b) const {
+    for (int k = 0; k < Facts::carries; ++k)
+      if (const stacked_carry where = Facts::stacked(k); where.y >= 0 && where.after && carry.bytes[k] > 0)
+        Facts::body::backend::copy(b.queue, carry.last[k], y_at[where.y] + (length - 1) * y_step[where.y], carry.bytes[k]);
+  }
 };
 
 template <> struct control<scan_p> {
@@ -303,9 +385,20 @@ template <> struct control<scan_p> {
     static constexpr int carries = int(base::attribute(base::own + 1)), xs = int(base::attribute(base::own + 2));
     static constexpr int constants = base::operands - carries - xs, ys = base::results - carries;
     static constexpr bool reverse = base::attribute(base::own + 3) != 0, indexed = base::attribute(base::own + 4) != 0;
-    using body = executable<typename base::template body_maker<0>, donated_carries<carries, int(indexed)>, typename Executable::backend>;
-    using carry = carried<facts, body, carries, int(indexed)>;
-    static constexpr bool by_rows = runs_by_rows<body, carries, int(indexed)>(), one_point = !by_rows && is_one_point<body, carries, int(indexed)>();
+    using maker = typename base::template body_maker<0>;
+    using donated = donated_carries<carries, int(indexed)>;
+    using whole_body = executable<maker, donated, typename Executable::backend>;
+    static constexpr bool by_rows = runs_by_rows<whole_body, carries, int(indexed)>(), one_point = !by_rows && is_one_point<whole_body, carries, int(indexed)>();
+    /// Carries of rows and points stay in caches and registers; others lie in ys where they can.
+    using turning = turning_body<maker, carries, ys, int(indexed)>;
+    static constexpr unsigned long carries_elsewhere = [] {
+      if constexpr (by_rows || one_point) return 0ul;
+      else return turning::mask;
+    }();
+    static constexpr stacked_carry stacked(int k) { return carries_elsewhere != 0 ? stacked_carries<maker, carries, ys, int(indexed)>[std::size_t(k)] : stacked_carry{}; }
+    static constexpr int output_of_y(int y) { return carries_elsewhere == 0 ? carries + y : turning::stacks(y) ? -1 : turning::output_of(y); }
+    using body = typename std::conditional_t<carries_elsewhere != 0, std::type_identity<executable<turning, donated, typename Executable::backend>>, std::type_identity<whole_body>>::type;
+    using carry = carried<facts, body, carries, int(indexed), carries_elsewhere>;
     static constexpr bool in_registers = [] {
       if constexpr (keeps_carries<facts>()) return Executable::backend::template keeps_in_registers<facts>();
       else return false;

@@ -63,7 +63,11 @@ constexpr bool is_factorization(const node& x) { return x.op->kind == role::opaq
 /// one element beside two or few beside one, or is read and written whole: by gathers and scatters, and, if `all` is not asked for,
 /// by what runs by itself, such as a sort.
 constexpr bool has_elements(const graph& g, const element_limits& limits, bool all = false) {
-  constexpr extent most_elements = 1 << 14;  // before structural zeros are gone
+#ifdef __clang__  // whose constant evaluation stops after fewer steps
+  constexpr extent most_elements = 1 << 12;  // before structural zeros are gone
+#else
+  constexpr extent most_elements = 1 << 14;
+#endif
   extent longest_row = 16;                   // of a reduction of instances; longer ones are better spread over lanes
   if (!g.error.empty() || !g.subgraphs.empty()) return false;
   flag_list whole;  // tables of gathers and scatters
@@ -233,9 +237,10 @@ class per_instance_program {
   constexpr void rewrite_all() {
     for (int n = 0; n < g_.size() && fits_; ++n) {
       if (!g_[n].is_input()) rewrite(n);
-      fits_ = fits_ && b_.g.nodes.count <= most_written;  // of which some are dead in the end
+      fits_ = fits_ && !is_too_long();
     }
   }
+  constexpr bool is_too_long() const { return b_.g.nodes.count > most_written; }  // of which some are dead in the end
   constexpr graph finish() {
     fits_ = fits_ && !b_.failed();
     if (!fits_) return {};
@@ -327,6 +332,7 @@ class per_instance_program {
     for (int k = 0; k < c.count; ++k) static_cast<void>(elements(c[k].id));
     sequence<value> parts;
     for (extent i = 0; i < form.count; ++i) {
+      if (is_too_long()) return;
       value operands[4];
       for (int k = 0; k < c.count; ++k) operands[k] = elements_of(c[k].id)[i];
       parts.push_back(apply(c, operands));

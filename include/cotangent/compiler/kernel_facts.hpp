@@ -96,6 +96,9 @@ struct kernel_shape {
   bool shares_columns = false;  // finds extrema of rows, and neighbouring rows share loads
   bool scatters = false;   // has a store whose address is computed: order matters
   bool stores_once = false;
+  // The lanes [inner_first, inner_extent - inner_reach), if inner_extent is not 0, see all windows along the lanes inside of their
+  // rows. inner_extent may be a slot.
+  extent inner_first = 0, inner_extent = 0, inner_reach = 0;
 };
 
 template <extent... Extents> constexpr merged_dims dims_of(space<Extents...>, std::uint32_t merges) {
@@ -183,6 +186,7 @@ struct form_facts {
   int extremum = 0;                    // reduce: -1 for a least element, 1 for a greatest one
   bool finds_place = false;
   std::uint32_t windowed = 0;          // bit d is set if it is read at another index along kernel dimension d
+  extent window_offsets[max_rank] = {}, window_extents[max_rank] = {};  // along such dimensions
 
   constexpr void names(extent e) {
     if (is_slot(e) && int(e - slot_base) >= slots) slots = int(e - slot_base) + 1;
@@ -213,6 +217,12 @@ template <class T, int B, class A, class... X> constexpr form_facts describe(loa
   (void)done;
   return f;
 }
+/// The offset of a window that wraps around n elements, as the one nearest to 0 that reads the same.
+constexpr extent nearest_offset(extent offset, extent n, bool wraps) {
+  if (!wraps || is_slot(n) || n < 1) return offset;
+  offset = (offset % n + n) % n;
+  return 2 * offset > n ? offset - n : offset;
+}
 /// The bits of dimension d and of the next one that is not dropped: those that must not be merged if d's index matters.
 constexpr std::uint32_t kept_apart(int d, const extent* extents) {
   int next = d + 1;
@@ -222,7 +232,8 @@ constexpr std::uint32_t kept_apart(int d, const extent* extents) {
 template <class T, int B, class A, int... Dim, extent... Offset, extent... Extent, bool... Wraps>
 constexpr form_facts describe(load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, const extent* extents) {
   form_facts f = describe(load<T, B, A>{}, extents);
-  const int done[] = {0, (f.names(Extent), f.windowed |= 1u << Dim, f.mergeable &= ~kept_apart(Dim, extents), 0)...};
+  const int done[] = {0, (f.names(Extent), f.windowed |= 1u << Dim, f.mergeable &= ~kept_apart(Dim, extents),
+                          f.window_offsets[Dim] = nearest_offset(Offset, Extent, Wraps), f.window_extents[Dim] = Extent, 0)...};
   (void)done;
   return f;
 }
@@ -283,6 +294,17 @@ template <int Statements, int Forms> struct table {
   int tile_members[Statements + 1] = {};
   kernel_shape shape;
 };
+
+/// Leaves those lanes for which a window along the lanes lies inside of its row, as far as that is known now: for rows of one
+/// run-time extent, or of numbers.
+constexpr void keep_inside(kernel_shape& shape, bool is_first, extent offset, extent n) {
+  if (offset < 0 && -offset > shape.inner_first) shape.inner_first = -offset;
+  const extent reach = offset > 0 ? offset : 0;
+  if (is_first) shape.inner_extent = is_slot(n) ? n : n - offset, shape.inner_reach = is_slot(n) ? reach : 0;
+  else if (is_slot(n) && n == shape.inner_extent) shape.inner_reach = std::max(shape.inner_reach, reach);
+  else if (!is_slot(n) && !is_slot(shape.inner_extent)) shape.inner_extent = std::min(shape.inner_extent, n - offset);
+  else shape.inner_extent = 0;
+}
 
 /// The number of statements in a kernel's code.
 template <int Forms> constexpr int count_statements(const form_facts (&forms)[Forms], const int* code, int length) {
@@ -415,9 +437,13 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   action kind_of[Forms + 1] = {};
   source own_source[Forms + 1] = {};
   int operands_of[Forms + 1] = {}, type_of[Forms + 1] = {}, indices_of[Forms + 1] = {};
-  bool has_rows = false;
+  bool has_rows = false, has_window = false;
   for (int f = 0; f < Forms; ++f) {
     const form_facts x = forms[f];
+    if (lane >= 0 && (x.windowed >> lane & 1u) != 0) {
+      if (!has_window || shape.inner_extent != 0) keep_inside(shape, !has_window, x.window_offsets[lane], x.window_extents[lane]);
+      has_window = true;
+    }
     kind_of[f] = x.kind, operands_of[f] = x.operands, type_of[f] = x.type_place, indices_of[f] = x.index_count;
     const bool along_lane = x.kind == action::load ? lane >= 0 && (x.strides[lane] != 0 || (x.windowed >> lane & 1u) != 0) : x.kind == action::index && x.dimension == lane;
     own_source[f] = along_lane ? source::varying : x.kind == action::constant ? source::constant : source::fixed;

@@ -19,6 +19,7 @@ struct lane_plan {
   bool grouped = false;         // see sums_groups_of_rows
   bool has_fixed = false;       // some statement does not depend on the lane
   bool whole = false;           // short rows of whole vectors: nothing is masked
+  bool has_inner = false;       // most vectors see windows along the lanes inside of their rows: those run without a look at the ends
   bool always_partial = false;  // a long kernel is instantiated once, every access masked, to halve compile time
 };
 template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...> reductions) {
@@ -38,6 +39,7 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
   p.whole = dims.rank > 1 && p.lanes > 0 && p.lanes % p.width == 0 && p.lanes <= 8 * p.width;
   p.always_partial = is_long_kernel<Layout> && !p.whole;
+  p.has_inner = Layout::shape.inner_extent != 0 && p.width > 1 && !is_long_kernel<Layout> && !p.whole;
   const bool few_registers = Layout::shape.fixed.total() + Layout::shape.sums.total() <= 8;  // of each row
   if (Layout::shape.shares_columns && few_registers && varying <= 32 && (p.lanes < 0 || p.lanes >= 16 * p.width)) p.together = rows_together;
   return p;
@@ -53,11 +55,11 @@ struct box {
 template <class Layout, class Reductions> using sums_of = running_sums<Layout, Reductions, plan_of<Layout>(Reductions{}).width>;
 
 /// Evaluates the statements for one vector, or its first `count` lanes.
-template <bool Partial, class Layout, class Reductions, class Analysis, class Fixed>
+template <bool Partial, bool Inner = false, class Layout, class Reductions, class Analysis, class Fixed>
 COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count,
                                       [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
-  evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>> e(at, lane, count, fixed, sums);
+  evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>, Inner> e(at, lane, count, fixed, sums);
   evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
   if constexpr (plan.grouped && plan.has_fixed)
     if (starts_row) evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
@@ -73,7 +75,7 @@ template <bool Partial, class Layout, class Reductions, class Analysis, class Fi
 
 /// Evaluates the statements for some vectors, or the first `count` lanes of one, of `rows` rows: one, or a group
 /// whose results stay in registers.
-template <bool Partial, int Vectors, class Layout, class Reductions, class Analysis, class Fixed>
+template <bool Partial, int Vectors, bool Inner = false, class Layout, class Reductions, class Analysis, class Fixed>
 COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> steps, position<Layout>& at, extent lane, int count,
                                        [[maybe_unused]] extent rows, Fixed& fixed, sums_of<Layout, Reductions>* sums) {
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
@@ -85,7 +87,7 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
     if constexpr (plan.grouped) at.index[inner] = first + r;
     for (int u = 0; u < Vectors; ++u) {
       if constexpr (is_long_kernel<Layout>) call_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
-      else run_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
+      else run_vector<Partial, Inner>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
     }
   }
   if constexpr (plan.grouped) {
@@ -108,7 +110,13 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
     evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
   }
   extent lane = first;
-  if constexpr (!plan.always_partial || N == 1)
+  if constexpr (plan.has_inner) {
+    const extent begin = Layout::shape.inner_first, end = value_of<Layout::shape.inner_extent>(at.slots) - Layout::shape.inner_reach;
+    for (; lane + U * N <= last; lane += U * N) {
+      if (lane >= begin && lane + U * N <= end) run_vectors<false, U, true>(steps, at, lane, N, rows, fixed, sums);
+      else run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
+    }
+  } else if constexpr (!plan.always_partial || N == 1)
     for (; lane + U * N <= last; lane += U * N) run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
   constexpr bool has_rest = plan.whole ? plan.lanes / N % U > 0 : N > 1 || U > 1;
   if constexpr (has_rest)

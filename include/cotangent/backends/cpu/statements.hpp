@@ -99,11 +99,11 @@ template <class Reductions, int B>
 inline constexpr bool keeps_buffer<Reductions, B> = Reductions::template keeps<B>;
 
 /// One evaluation of a kernel's statements: lanes lane .. lane + N - 1 of the row at `at`, of which the first
-/// `count` exist; Partial says that count may be less than N.
-template <class Layout, int N, bool Partial, class Reductions = no_reductions> struct evaluation {
+/// `count` exist; Partial says that count may be less than N, Inner that windows along the lanes lie inside of their rows.
+template <class Layout, int N, bool Partial, class Reductions = no_reductions, bool Inner = false> struct evaluation {
   using layout = Layout;
   static constexpr int lanes = N;
-  static constexpr bool partial = Partial;
+  static constexpr bool partial = Partial, inner = Inner;
   static constexpr int bytes = mask_bytes<Layout>;
   static constexpr bool stores = !leaves_out_stores<Reductions>;
   template <int B> static constexpr bool keeps = keeps_buffer<Reductions, B>;
@@ -212,6 +212,14 @@ COTANGENT_INLINE constexpr extent wrapped(extent i, extent n) {
   if (i >= n) return i - n < n ? i - n : i % n;
   return i >= 0 ? i : i + n >= 0 ? i + n : (i % n + n) % n;
 }
+/// i + Distance for an i in [0, n), wrapped around. Without branches where the distance is known to be no longer than a row, so
+/// that what does not change along a row is computed once.
+template <extent Distance, extent Extent> COTANGENT_INLINE constexpr extent wrapped_step(extent i, extent n) {
+  const extent at = i + Distance;
+  if constexpr (names_slot<Extent> || Distance > Extent || -Distance > Extent) return wrapped(at, n);
+  else if constexpr (Distance < 0) return at + n * (at < 0);
+  else return at - n * (at >= n);
+}
 /// Lanes of which some lie around an end of the row, or outside of it: where along the row the first one is, and its length.
 COTANGENT_LANES template <class R, int Lanes, class T> COTANGENT_HD __attribute__((noinline)) R load_at_end(const T* row, extent stride, extent first, extent n, int count, bool wraps) {
   T lanes[Lanes] = {};
@@ -238,9 +246,9 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
 
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     reg& r = e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0));
-    extent row = row_offset(A{}, e.at), first = e.lane, n = -1;  // n: the row's length if it is windowed
+    extent row = row_offset(A{}, e.at), first = e.lane, n = -1;  // n: the row's length if its ends are to be looked for
     bool inside = true, wraps = false;
-    const int done[] = {0, look<Dim, Offset, Wraps>(e, value_of<Extent>(e.at.slots), value_of<facts::stride_along(A{}, Dim)>(e.at.slots), row, first, n, inside, wraps)...};
+    const int done[] = {0, look<Dim, facts::nearest_offset(Offset, Extent, Wraps), Extent, Wraps>(e, value_of<facts::stride_along(A{}, Dim)>(e.at.slots), row, first, n, inside, wraps)...};
     (void)done;
     if (!inside || n == 0 || (n > 0 && !wraps && (first >= n || first + E::lanes <= 0))) {
       r = reg(T(0));
@@ -262,16 +270,20 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
   }
 
  private:
-  template <int D, extent Distance, bool Wrap>
-  static COTANGENT_INLINE int look(const E& e, extent size, extent stride, extent& row, extent& first, extent& n, bool& inside, bool& wraps) {
+  template <int D, extent Distance, extent Size, bool Wrap>
+  static COTANGENT_INLINE int look(const E& e, extent stride, extent& row, extent& first, extent& n, bool& inside, bool& wraps) {
     constexpr int m = layout::dims.merged_from[D];
+    const extent size = value_of<Size>(e.at.slots);
     if constexpr (D == lane_dim) {
-      first += Distance, n = size, wraps = Wrap;
-      if constexpr (Wrap) first = wrapped(first, size);
+      first += Distance;
+      if constexpr (!E::inner) {
+        n = size, wraps = Wrap;
+        if constexpr (Wrap) first = wrapped(first, size);
+      }
     } else {
       const extent index = m < 0 ? 0 : e.at.index[m < 0 ? 0 : m];
-      const extent at = Wrap ? wrapped(index + Distance, size) : index + Distance;
-      inside = inside && at >= 0 && at < size;
+      const extent at = Wrap ? wrapped_step<Distance, Size>(index, size) : index + Distance;
+      if constexpr (!Wrap) inside = inside && at >= 0 && at < size;
       row += (at - index) * stride;
     }
     return 0;
