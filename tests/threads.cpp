@@ -65,3 +65,28 @@ TEST_CASE("reductions, pairs and scatters") {
   check_threads(pairs, between<double, 400, 3>(-1, 1), places);
   check_threads([](auto x) { return std::tuple(ct::sum(ct::sin(x)), ct::sum(x, ct::axis<0>), ct::argmax(x)); }, between<float, 300, 700>(-1, 1));
 }
+
+/// Many more updates than places: sums of parts, of points of one and of three numbers, some of them outside.
+template <class T, int Size> void check_sums_of_parts() {
+  constexpr int updates = 6007, places = 40;
+  ct::array<T, places, Size> x;
+  ct::array<T, updates, Size> u;
+  ct::array<std::int32_t, updates> to;
+  for (int i = 0; i < updates; ++i) {
+    to(i) = i % 97 == 0 ? places + 2 : (i * 7 + i / 11) % (places - 1);  // the last place gets none
+    for (int k = 0; k < Size; ++k) u(i, k) = T((i * 31 + k * 17) % 101 - 50);
+  }
+  for (T& v : x) v = T(-0.0);
+  auto expected = x;
+  for (int i = 0; i < updates; ++i)
+    for (int k = 0; k < Size && to(i) < places; ++k) expected(to(i), k) += u(i, k);
+  const auto add = [](auto x, auto to, auto u) { return ct::at(x, to).add(u); };
+  CHECK(ct::jit(add)(x, to, u) == expected);  // of whole numbers, in any order
+  CHECK(std::signbit(double(ct::jit(add)(x, to, u)(places - 1, 0))) == std::signbit(double(T(-0.0))));
+  if constexpr (std::is_floating_point_v<T>) check_threads(add, x, to, between<T, updates, Size>(-1, 1));
+}
+TEST_CASE("sums of many updates of few places") {
+  check_sums_of_parts<float, 3>();
+  check_sums_of_parts<double, 1>();
+  check_sums_of_parts<std::int32_t, 2>();
+}

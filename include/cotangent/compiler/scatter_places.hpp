@@ -66,13 +66,19 @@ class scatter_places {
     return offset;
   }
 
-  /// Combines a block of updates u into y, which is at its place.
-  template <class P, class T> COTANGENT_HD void combine(T* y, const T* u) const {
+  /// run(the size of blocks that lie beside their place, if it is a small known number, or 0): what is done with many blocks knows it.
+  template <class Run> COTANGENT_HD void with_size(const Run& run) const {
+    if (contiguous_ && size == 1) return run(std::integral_constant<int, 1>());
+    if (contiguous_ && size == 3) return run(std::integral_constant<int, 3>());  // points in space
+    run(std::integral_constant<int, 0>());
+  }
+  /// Combines a block of updates u into y, which is at its place. Size: see with_size.
+  template <class P, int Size = 0, class T> COTANGENT_HD void combine(T* y, const T* u) const {
+    if constexpr (Size > 0) {
+      for (int i = 0; i < Size; ++i) y[i] = P::combine(y[i], u[i]);
+      return;
+    }
     if (contiguous_) {
-      if (size == 3) {  // points in space; known, the loop is three operations
-        for (int i = 0; i < 3; ++i) y[i] = P::combine(y[i], u[i]);
-        return;
-      }
       for (extent i = 0; i < size; ++i) y[i] = P::combine(y[i], u[i]);
       return;
     }
@@ -100,7 +106,7 @@ class scatter_places {
   };
   /// Adds what an axis contributes to places.
   template <class I> COTANGENT_HD void add(const axis& x, const I* list, extent first, int count, extent* places) const {
-    const auto add_one = [&](int i, extent p) { places[i] = p >= 0 && p < x.count ? places[i] + p * x.stride : outside; };
+    const auto add_one = [&](int i, extent p) { places[i] = std::uint64_t(p) < std::uint64_t(x.count) ? places[i] + p * x.stride : outside; };
     if (x.dimension < 0 && x.repeats == 1) {
       for (int i = 0; i < count; ++i) add_one(i, extent(list[first + i]));
       return;
