@@ -131,3 +131,57 @@ TEST_CASE("products of large matrices stay matrix products") {
   CHECK(ct::jit(attention).kernels(q, k, k).find("gemm") != std::string::npos);
   check_jit(attention, 1e-12, q, k, k);
 }
+
+/// An array of all pairs of points x [n, 3] with charges q [n], and its sum along the first axis: which is made along the second where
+/// the exchange of the two is nothing or a change of sign, and is right in any case.
+template <class F> struct sum_along_first {
+  template <class X, class Q> constexpr auto operator()(const X& x, const Q& q) const { return ct::sum(F{}(x, q), ct::axis<0>); }
+};
+template <class F> void check_exchanged(bool is_known, F pairs_of, int n) {
+  using array_of_points = ct::array<double, ct::dyn, 3>;
+  array_of_points x({n, 3});
+  ct::array<double, ct::dyn> q({n});
+  for (int i = 0; i < n; ++i) {
+    q(i) = std::sin(0.7 * i) + 0.1;
+    for (int k = 0; k < 3; ++k) x(i, k) = std::cos(1.3 * i + k);
+  }
+  const auto all = ct::jit(pairs_of)(x, q);
+  const auto sums = ct::jit(sum_along_first<F>{})(x, q);
+  const extent row = sums.size() / n;
+  for (extent j = 0; j < n * row; ++j) {
+    double sum = 0, size = 0;
+    for (extent i = 0; i < n; ++i) sum += all.data()[i * n * row + j], size += std::abs(all.data()[i * n * row + j]);
+    CHECK(std::abs(sums.data()[j] - sum) <= 1e-14 * size);
+  }
+  CHECK((ct::jit(sum_along_first<F>{}).graph(x, q).find("reduce_sum(1)") != std::string::npos) == is_known);
+}
+constexpr auto beside = [](auto x) { return ct::expand_dims<1>(x); };  // of the first of a pair
+constexpr auto across = [](auto x) { return ct::expand_dims<0>(x); };  // of the second
+constexpr auto distances = [](auto x) { return ct::sum(ct::square(beside(x) - across(x)), ct::axis<2>) + 0.1; };
+
+TEST_CASE("sums of what particles do to each other") {
+  for (int n : {1, 2, 17}) {
+    check_exchanged(true, [](auto x, auto) { return beside(x) - across(x); }, n);
+    check_exchanged(true, [](auto x, auto q) { return ct::expand_dims<2>(beside(q) * across(q) / distances(x)) * (across(x) - beside(x)) * -2.0; }, n);
+    check_exchanged(true, [](auto x, auto q) { return ct::where(distances(x) > 0.5, beside(q) - across(q), 0.0) / ct::exp(distances(x)); }, n);
+    check_exchanged(true, [](auto, auto q) { return ct::minimum(beside(q), across(q)) + ct::sin(beside(q)) * ct::sin(across(q)); }, n);
+    check_exchanged(true, [](auto, auto q) { return -(ct::sin(beside(q)) - ct::sin(across(q))); }, n);
+    check_exchanged(true, [](auto x, auto) { return ct::max(ct::abs(beside(x)) * ct::abs(across(x)), ct::axis<2>); }, n);
+    // Neither the one nor the other, or not to be seen.
+    check_exchanged(false, [](auto, auto q) { return beside(q) - 2.0 * across(q) + 0.0 * beside(q); }, n);
+    check_exchanged(false, [](auto, auto q) { return ct::where(beside(q) > across(q), beside(q) * across(q), 0.5); }, n);
+    check_exchanged(false, [](auto, auto q) { return ct::atan2(beside(q), across(q)); }, n);
+    check_exchanged(false, [](auto, auto q) { return ct::exp(beside(q) - across(q)); }, n);
+    check_exchanged(false, [](auto, auto q) { return beside(q) / across(q + 3.0); }, n);
+    check_exchanged(false, [](auto, auto q) { return ct::where(beside(q) - across(q) > 0.0, 1.0, 0.0); }, n);
+    check_exchanged(false, [](auto x, auto q) { return ct::expand_dims<2>(beside(q) - across(q)) * (beside(x) - across(x)) * beside(beside(q)); }, n);
+    check_exchanged(false, [](auto, auto q) { return ct::max(beside(beside(q)) - across(across(q)), ct::axis<2>); }, n);
+  }
+  // The gradient of an energy of pairs is one sum.
+  const auto energy = [](auto x) { return ct::sum(ct::exp(-ct::sum(ct::square(beside(x) - across(x)), ct::axis<2>))); };
+  const std::string kernels = ct::jit(ct::grad(energy)).kernels(between<double, 100, 3>(-1, 1));
+  std::size_t sums = 0;
+  for (std::size_t at = 0; (at = kernels.find("reduce_sum into", at)) != std::string::npos; ++at) ++sums;
+  CHECK(sums == 3);
+  check_jit(ct::grad(energy), 1e-12, between<double, 100, 3>(-1, 1));
+}

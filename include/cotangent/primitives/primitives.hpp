@@ -18,5 +18,6 @@
 #include <cotangent/primitives/contraction.hpp>
 #include <cotangent/primitives/indexing.hpp>
 #include <cotangent/primitives/sorting.hpp>
+#include <cotangent/primitives/symmetry.hpp>
 #include <cotangent/primitives/factorizations.hpp>
 #undef COTANGENT_PRIMITIVES_IN_ORDER
