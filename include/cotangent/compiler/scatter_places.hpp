@@ -106,7 +106,10 @@ class scatter_places {
   };
   /// Adds what an axis contributes to places.
   template <class I> COTANGENT_HD void add(const axis& x, const I* list, extent first, int count, extent* places) const {
-    const auto add_one = [&](int i, extent p) { places[i] = std::uint64_t(p) < std::uint64_t(x.count) ? places[i] + p * x.stride : outside; };
+    const auto add_one = [places, count_of = std::uint64_t(x.count), stride = x.stride](int i, extent p) {
+      const extent place = places[i] + p * stride;
+      places[i] = std::uint64_t(p) < count_of ? place : outside;
+    };
     if (x.dimension < 0 && x.repeats == 1) {
       for (int i = 0; i < count; ++i) add_one(i, extent(list[first + i]));
       return;
