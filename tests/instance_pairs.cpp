@@ -170,6 +170,7 @@ TEST_CASE("sums of what particles do to each other") {
     // Neither the one nor the other, or not to be seen.
     check_exchanged(false, [](auto, auto q) { return beside(q) - 2.0 * across(q) + 0.0 * beside(q); }, n);
     check_exchanged(false, [](auto, auto q) { return ct::where(beside(q) > across(q), beside(q) * across(q), 0.5); }, n);
+    check_exchanged(false, [](auto, auto q) { return ct::astype<double>(ct::astype<bool>(beside(q) - across(q))); }, n);
     check_exchanged(false, [](auto, auto q) { return ct::atan2(beside(q), across(q)); }, n);
     check_exchanged(false, [](auto, auto q) { return ct::exp(beside(q) - across(q)); }, n);
     check_exchanged(false, [](auto, auto q) { return beside(q) / across(q + 3.0); }, n);

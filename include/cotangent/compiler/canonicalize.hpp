@@ -415,10 +415,9 @@ constexpr flag_list used_by_kernels(const graph& g) {
 }
 
 /// The graph in canonical form: only gemm for products, no negative pads, windows for what kernels roll or pad, numbers that
-/// multiply collected, products instead of quotients by numbers, as in XLA, and by what the graph has the reciprocal of, fma where a
-/// product has one use. Linear. In a body
-/// `of_packets`, kernels sum all products, parts of arrays are put together where they are added up, and views of computed values
-/// are computed as such.
+/// multiply collected, products instead of quotients by numbers, as in XLA, and by what the graph has the reciprocal of, fma where
+/// a product has one use. Linear. In a body `of_packets`, kernels sum all products, parts of arrays are put together where they are
+/// added up, and views of computed values are computed as such.
 constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   if (!g.error.empty()) return {};
   sequence<int> uses;

@@ -67,7 +67,7 @@ class scatter_places {
   }
 
   /// run(the size of blocks that lie beside their place, if it is a small known number, or 0): what is done with many blocks knows it.
-  template <class Run> COTANGENT_HD void with_size(const Run& run) const {
+  template <class Run> void with_size(const Run& run) const {
     if (contiguous_ && size == 1) return run(std::integral_constant<int, 1>());
     if (contiguous_ && size == 3) return run(std::integral_constant<int, 3>());  // points in space
     run(std::integral_constant<int, 0>());

@@ -66,7 +66,7 @@ class exchanged_pairs {
       product = effect_on_product(product, own);
       if (!c.op->has.linear || !(c.op->linear(c, k) ? own & changes_sign : own & nothing)) linear = 0;
     }
-    return all | (c.op->bilinear ? product : linear);
+    return all | (c.op->bilinear ? product : c.type == dtype::boolean ? 0 : linear);
   }
   static constexpr int effect_on_product(int a, int b) {
     const bool differ = ((a & nothing) != 0 && (b & changes_sign) != 0) || ((a & changes_sign) != 0 && (b & nothing) != 0);
