@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <cotangent/graph/elements.hpp>
+#include <cotangent/graph/replay.hpp>
 #include <cotangent/primitives/constant.hpp>
 
 #define COTANGENT_PRIMITIVES_IN_ORDER
