@@ -189,8 +189,8 @@ TEST_CASE("results that are the carries, forward and reverse, for several length
   check_stacking(start, between<float, 1, 3, 5>(-1, 1, 3));
   // Nothing is kept twice: the carries lie in the results, whose last, or what follows it, is the last carry.
   const auto text = ct::jit([](auto c, auto xs) { return ct::scan(stacking_step, c, xs); }).kernels(start, between<float, 4, 3, 5>(-1, 1, 3));
-  CHECK(text.find("arena of 0 bytes") != std::string::npos);
   INFO(text);
+  CHECK(text.find("arena of 0 bytes") != std::string::npos);
 }
 
 TEST_CASE("a step may read and shuffle all carries") {

@@ -392,11 +392,8 @@ constexpr value inverse_of(value c) {
 constexpr flag_list with_reciprocals(const graph& g) {
   flag_list with;
   with.assign(g.nodes.size(), false);
-  for (int n = 0; n < g.size(); ++n) {
-    if (g[n].op_id != primitive_of<div_p>.id || !is_floating(g[n].type)) continue;
-    const node& x = g[g.operand(n, 0)];
-    if (x.op_id == primitive_of<constant_p>.id && x.bits == constant_bits(x.type, 1)) with[std::size_t(g.operand(n, 1))] = true;
-  }
+  for (int n = 0; n < g.size(); ++n)
+    if (g[n].op_id == primitive_of<div_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 0)], 1)) with[std::size_t(g.operand(n, 1))] = true;
   return with;
 }
 

@@ -339,8 +339,10 @@ template <class Facts> struct loop_turns {
       at.step(b, ((length - 1 - i) & 1) == 0);
       if constexpr (Facts::carries_elsewhere != 0) step_stacked(b, i);
       for (int k = 0; k < Facts::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x[k]), x[k] += x_step[k];
-      for (int k = 0; k < Facts::ys; ++k, y[k - 1] += y_step[k - 1])
+      for (int k = 0; k < Facts::ys; ++k) {
         if (const int output = Facts::output_of_y(k); output >= 0) body::output(b, output) = y[k];
+        y[k] += y_step[k];
+      }
       run_body(b);
     }
     if constexpr (Facts::carries_elsewhere != 0) finish_stacked(b);

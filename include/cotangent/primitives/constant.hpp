@@ -67,10 +67,8 @@ constexpr value full_like(value v, double x) { return constant(*v.b, v.type(), v
 constexpr value zeros_like(value v) { return full_like(v, 0); }
 
 constexpr bool is_constant(value v) { return v.b->g.nodes.items[v.id].op_id == primitive_of<constant_p>.id; }
-constexpr bool is_constant(value v, double x) {
-  const node& n = v.b->g.nodes.items[v.id];
-  return n.op_id == primitive_of<constant_p>.id && n.bits == constant_bits(n.type, x);
-}
+constexpr bool is_constant(const node& n, double x) { return n.op_id == primitive_of<constant_p>.id && n.bits == constant_bits(n.type, x); }
+constexpr bool is_constant(value v, double x) { return is_constant(v.b->g.nodes.items[v.id], x); }
 constexpr double constant_value(value v) { return constant_value(v.type(), v.get().bits); }
 
 /// Whether an operand is a constant: most rules of simplification need one.

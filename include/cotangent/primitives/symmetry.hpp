@@ -40,7 +40,7 @@ class exchanged_pairs {
 
   constexpr int look(int n) {
     const node& x = b_.g[n];
-    if (is(n, primitive_of<constant_p>.id)) return x.bits == constant_bits(x.type, 0) ? nothing | changes_sign : nothing;
+    if (is(n, primitive_of<constant_p>.id)) return is_constant(x, 0) ? nothing | changes_sign : nothing;
     if (is(n, primitive_of<broadcast_in_dim_p>.id)) {
       int leading = 0;
       for (int i = 0; i < axes_of(n); ++i) leading += axis_of(n, i) < 2;

@@ -3,8 +3,7 @@
 ///
 /// The updates are blocks: those along their trailing axes lie beside one computed place. Tasks own ranges of places: each place
 /// sees its updates in their order, whatever the number of threads. A few threads look at all blocks for those of their
-/// ranges; for more of them, the blocks are sorted by ranges first, in order. Sums of many more updates than there are places are
-/// made in parts, as many as the sizes say, whose sums are added in order.
+/// ranges; for more of them, the blocks are sorted by ranges first, in order.
 
 #include <cstring>
 
@@ -22,14 +21,11 @@ template <class P, class T> class scatter {
     if (x.data != result.data && x.dims.size() > 0) std::memcpy(result.data, x.data, std::size_t(x.dims.size()) * sizeof(T));
     if (places_.blocks == 0 || places_.size == 0 || x.dims.size() == 0) return;
     constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32;
-    constexpr extent most_parts = std::is_same_v<P, scatter_add_p> ? 8 : 1;
-    const extent parts = places_.blocks < many_blocks ? 1 : smaller(most_parts, places_.blocks * places_.size / (2 * x.dims.size()));
     const bool shares = places_.blocks >= many_blocks && places_.blocks * places_.size >= much_work;
     constexpr int few = 4;
-    if (parts > 1) by_parts(parts, x.dims.size());
-    else if (shares && num_threads() > 1 && num_threads() <= few) by_threads(num_threads());
+    if (shares && num_threads() > 1 && num_threads() <= few) by_threads(num_threads());
     else if (shares && num_threads() > few && places_.blocks < most && places_.span < most) by_ranges();
-    else in_order(0, places_.blocks, y_);
+    else in_order();
   }
 
  private:
@@ -38,53 +34,36 @@ template <class P, class T> class scatter {
   T* y_;
   const T* u_;
 
-  /// Combines the blocks [begin, end) into the array at y.
-  void in_order(extent begin, extent end, T* y) const {
-    places_.with_size([this, begin, end, y](auto size_known) {
-      const scatter_places to = places_;  // a copy: what is stored could alias it
-      const extent size = size_known() > 0 ? size_known() : to.size;
-      const T* u = u_ + begin * size;
+  void in_order() {
+    places_.with_size([this](auto size) {
       extent places[at_once];
-      for (extent first = begin; first < end; first += at_once) {
-        const int count = int(smaller(end - first, at_once));
-        to.find(first, count, places);
-        for (int i = 0; i < count; ++i, u += size)
-          if (places[i] >= 0) to.template combine<P, size_known()>(y + places[i], u);
+      for (extent first = 0; first < places_.blocks; first += at_once) {
+        const int count = int(smaller(places_.blocks - first, at_once));
+        places_.find(first, count, places);
+        for (int i = 0; i < count; ++i)
+          if (places[i] >= 0) places_.template combine<P, size()>(y_ + places[i], u_ + (first + i) * places_.size);
       }
-    });
-  }
-
-  /// Sums of parts of the blocks: the first goes to the result, each other one to an array of its own, which is added then.
-  void by_parts(extent parts, extent size) const {
-    const T none = std::is_floating_point_v<T> ? T(-0.0) : T(0);  // -0 + -0 is -0
-    const scratch memory(std::size_t((parts - 1) * size) * sizeof(T));
-    T* const sums = reinterpret_cast<T*>(memory.data());
-    parallel_for(parts, [&](extent k) {
-      T* const y = k == 0 ? y_ : sums + (k - 1) * size;
-      if (k > 0) std::fill_n(y, size, none);
-      in_order(places_.blocks * k / parts, places_.blocks * (k + 1) / parts, y);
-    });
-    constexpr extent block = 4096;
-    parallel_for(divide_up(size, block), [&](extent b) {
-      const extent last = smaller((b + 1) * block, size);
-      for (extent k = 0; k < parts - 1; ++k)
-        for (extent i = b * block; i < last; ++i) y_[i] = P::combine(y_[i], sums[k * size + i]);
     });
   }
 
   /// Each task combines the blocks of its range.
   void by_threads(int ranges) {
-    parallel_for(ranges, [&](extent range) {
-      const extent begin = places_.span * range / ranges, end = places_.span * (range + 1) / ranges;
-      extent places[at_once];
-      int own[at_once];
-      for (extent first = 0; first < places_.blocks; first += at_once) {
-        const int count = int(smaller(places_.blocks - first, at_once));
-        places_.find(first, count, places);
-        int found = 0;
-        for (int i = 0; i < count; ++i) own[found] = i, found += places[i] >= begin && places[i] < end;
-        for (int k = 0; k < found; ++k) places_.template combine<P>(y_ + places[own[k]], u_ + (first + own[k]) * places_.size);
-      }
+    places_.with_size([this, ranges](auto size) {
+      parallel_for(ranges, [&](extent range) {
+        const scatter_places to = places_;  // a copy: what is stored could alias it
+        const extent begin = to.span * range / ranges, end = to.span * (range + 1) / ranges;
+        T* const y = y_;
+        const T* const u = u_;
+        extent places[at_once];
+        int own[at_once];
+        for (extent first = 0; first < to.blocks; first += at_once) {
+          const int count = int(smaller(to.blocks - first, at_once));
+          to.find(first, count, places);
+          int found = 0;
+          for (int i = 0; i < count; ++i) own[found] = i, found += places[i] >= begin && places[i] < end;
+          for (int k = 0; k < found; ++k) to.template combine<P, size()>(y + places[own[k]], u + (first + own[k]) * (size() > 0 ? size() : to.size));
+        }
+      });
     });
   }
 
@@ -107,7 +86,7 @@ template <class P, class T> class scatter {
     parallel_for(extent(most_ranges), [&](extent range) {
       for (extent k = 0; k < parts; ++k)
         for (extent i = begins[k].of[range]; i < begins[k].of[range + 1]; ++i)
-          places_.template combine<P>(y_ + entries[i].place, u_ + extent(entries[i].block) * places_.size);
+          places_.combine<P>(y_ + entries[i].place, u_ + extent(entries[i].block) * places_.size);
     });
   }
   /// Sorts the entries of some neighbouring parts by range, in order; side by side, because a counter waits for itself.
