@@ -2,6 +2,8 @@
 /// Rewrites into the forms that kernels and libraries have: matrix products as gemm, rolls and pads as windows, and
 /// multiply-adds as fma, so that neither speed nor bits depend on the compiler's contraction of a * b + c.
 
+#include <cotangent/compiler/conditions.hpp>
+#include <cotangent/compiler/numbers.hpp>
 #include <cotangent/compiler/triangles.hpp>
 #include <cotangent/compiler/views.hpp>
 #include <cotangent/compiler/windows.hpp>
@@ -378,6 +380,20 @@ constexpr value scaled_product(value product, value c) {
   return {};
 }
 
+/// A value as a number times another.
+struct factored_value {
+  value of;
+  double number = 1;
+};
+constexpr factored_value factored(value x) {
+  const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
+  if (x.get().op_id == primitive_of<neg_p>.id) return {operand(0), -1};
+  if (x.get().op_id == primitive_of<mul_p>.id)
+    for (int k = 0; k < 2; ++k)
+      if (is_constant(operand(k))) return {operand(1 - k), constant_value(operand(k))};
+  return {x};
+}
+
 /// 1 / c for a number c, or null if that is no normal number.
 constexpr value inverse_of(value c) {
   if (is_constant(c, 0)) return {};
@@ -394,6 +410,15 @@ constexpr flag_list with_reciprocals(const graph& g) {
   with.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n)
     if (g[n].op_id == primitive_of<div_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 0)], 1)) with[std::size_t(g.operand(n, 1))] = true;
+  return with;
+}
+
+/// Per node, whether the graph has its square.
+constexpr flag_list with_squares(const graph& g) {
+  flag_list with;
+  with.assign(g.nodes.size(), false);
+  for (int n = 0; n < g.size(); ++n)
+    if (g[n].op_id == primitive_of<mul_p>.id && g.operand(n, 0) == g.operand(n, 1)) with[std::size_t(g.operand(n, 0))] = true;
   return with;
 }
 
@@ -425,7 +450,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
-  const flag_list by_kernels = used_by_kernels(g), with_reciprocal = with_reciprocals(g);
+  const flag_list by_kernels = used_by_kernels(g), with_reciprocal = with_reciprocals(g), with_square = with_squares(g);
   // The product n, of its own operands: what else is used by others and cheap is made for it alone.
   value own_operands[2];
   const auto product_at = [&](int n) {
@@ -438,6 +463,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     return c;
   };
   const triangle_finder triangles(g);
+  const sequence<int> conditions = needed_conditions(g);
+  left_numbers numbers(g);
   // Whether node n became a product that has one use; and its factors.
   const auto product_of = [&](int n) { return uses.items[n] == 1 && is_floating(g[n].type) && r.map.items[n].get().op_id == primitive_of<mul_p>.id; };
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
@@ -460,6 +487,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     const call c = r.at(n);
     value& v = r.map.items[n];
     const std::uint64_t op = c.op->id;
+    double number = numbers.of_operands(n);
+    const bool collects = number != 1 || numbers.leaves(n);
     if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
       else if (of_packets) v = sum_of_all_products(c);
@@ -480,6 +509,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
       if (!v.b) v = without_negative_pad(c);
     }
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
+    else if (op == primitive_of<select_p>.id && conditions.items[n] == g.operand(n, 0)) v = c[1];
+    else if (op == primitive_of<neg_p>.id && collects) v = c[0], number = -number;
     else if (op == primitive_of<add_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
       if (of_packets && !is_term(n)) {
@@ -488,18 +519,28 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
         v = sum_of_parts(terms);
       }
       if (v.b) continue;
-      if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), c[1]});
+      const factored_value first = factored(c[0]), second = factored(c[1]);
+      if (is_floating(c.type) && first.of == second.of && first.number + second.number != 0) v = first.of, number = first.number + second.number;
+      else if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), c[1]});
       else if (product_of(y)) v = emit<fma_p>({factor(y, 0), factor(y, 1), c[0]});
     } else if (op == primitive_of<sub_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
       if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), -c[1]});
       else if (product_of(y)) v = emit<fma_p>({-factor(y, 0), factor(y, 1), c[0]});
     } else if (op == primitive_of<mul_p>.id && is_floating(c.type)) {
+      for (int k = 0; k < 2 && !v.b; ++k) {
+        if (!is_constant(c[k])) continue;
+        if (collects && left_numbers::is_moderate(constant_value(c[k]))) v = c[1 - k], number *= constant_value(c[k]);
+        else if (product_of(g.operand(n, 1 - k))) v = scaled_product(c[1 - k], c[k]);
+      }
       for (int k = 0; k < 2 && !v.b; ++k)
-        if (is_constant(c[k]) && product_of(g.operand(n, 1 - k))) v = scaled_product(c[1 - k], c[k]);
+        if (const int x = g.operand(n, k), y = g.operand(n, 1 - k); with_square.items[x] && x != y && product_of(y))
+          for (int i = 0; i < 2 && !v.b; ++i)
+            if (factor(y, i) == c[k]) v = mul(factor(y, 1 - i), mul(c[k], c[k]));
     } else if (op == primitive_of<div_p>.id && is_floating(c.type) && is_constant(c[1])) {
       if (const value inverse = inverse_of(c[1]); inverse.b) {
-        if (product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
+        if (collects && left_numbers::is_moderate(constant_value(inverse))) v = c[0], number *= constant_value(inverse);
+        else if (product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
         if (!v.b) v = mul(c[0], inverse);
       }
     } else if (op == primitive_of<div_p>.id && with_reciprocal.items[g.operand(n, 1)] && !is_constant(c[0])) v = mul(c[0], full_like(c[0], 1) / c[1]);
@@ -509,6 +550,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
       if (k >= 0) v = op == primitive_of<max_p>.id ? emit<max_with_number_p>({c[k], c[1 - k]}) : emit<min_with_number_p>({c[k], c[1 - k]});
     }
     if (!v.b) v = b.emit_inferred(c);
+    v = numbers.multiplied(n, v, number);
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
   graph canonical = remove_dead(b.finish());

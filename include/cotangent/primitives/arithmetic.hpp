@@ -72,7 +72,10 @@ struct sub_p : differentiable<sub_p> {
 struct mul_p : differentiable<mul_p> {
   static constexpr std::string_view name = "mul";
   static constexpr bool bilinear = true;
-  static constexpr value derivative(const call& c, int k, value g) { return g * c[1 - k]; }
+  static constexpr value derivative(const call& c, int k, value g) {
+    if (c[0] == c[1]) return k == 0 ? 2.0 * (g * c[0]) : value{};
+    return g * c[1 - k];
+  }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
     if (!has_constant(c)) return {};
