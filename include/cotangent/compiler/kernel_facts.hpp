@@ -96,6 +96,7 @@ struct kernel_shape {
   bool shares_columns = false;  // finds extrema of rows, and neighbouring rows share loads
   bool scatters = false;   // has a store whose address is computed: order matters
   bool stores_once = false;
+  bool ascends = false;    // two dimensions, and points whose second index is less than the first add nothing; greater: inside
   // The lanes [inner_first, inner_extent - inner_reach), if inner_extent is not 0, see all windows along the lanes inside of their
   // rows. inner_extent may be a slot.
   extent inner_first = 0, inner_extent = 0, inner_reach = 0;
@@ -183,6 +184,9 @@ struct form_facts {
   extent index_strides[max_rank] = {};
   int index_count = 0;
   bool once = false;                   // store_once
+  bool chooses = false, ascends = false;  // apply: a select; whether its first operand is less than, or at most, the second
+  bool is_zero = false;                // a constant
+  bool adds = false;                   // reduce: zeros change nothing
   int extremum = 0;                    // reduce: -1 for a least element, 1 for a greatest one
   bool finds_place = false;
   std::uint32_t windowed = 0;          // bit d is set if it is read at another index along kernel dimension d
@@ -238,7 +242,9 @@ constexpr form_facts describe(load_window<T, B, A, window_along<Dim, Offset, Ext
   return f;
 }
 template <class T, unsigned long Bits> constexpr form_facts describe(constant<T, Bits>, const extent*) {
-  return form_of_type<T>(action::constant, 0);
+  form_facts f = form_of_type<T>(action::constant, 0);
+  f.is_zero = Bits == 0;
+  return f;
 }
 template <class T, int Dim> constexpr form_facts describe(index<T, Dim>, const extent* extents) {
   form_facts f = form_of_type<T>(action::index, 0);
@@ -248,7 +254,9 @@ template <class T, int Dim> constexpr form_facts describe(index<T, Dim>, const e
 }
 template <class Op, class T, class... A> constexpr form_facts describe(apply<Op, T, A...>, const extent*) {
   static_assert(sizeof...(A) <= max_operands);
-  return form_of_type<T>(action::apply, int(sizeof...(A)));
+  form_facts f = form_of_type<T>(action::apply, int(sizeof...(A)));
+  f.chooses = requires { Op::chooses; }, f.ascends = requires { Op::ascends; };
+  return f;
 }
 template <class T, int B, class A, class... X> constexpr form_facts describe(store<T, B, A, X...>, const extent* extents) {
   form_facts f = form_of_type<T>(action::store, 1, B);
@@ -266,12 +274,15 @@ template <class Op, class T, int B, class A> constexpr form_facts describe(reduc
   form_facts f = form_of_type<T>(action::reduce, 1, B);
   f.accesses(A{}, extents);
   f.finds_place = finds_place<Op>;
+  f.adds = Op::template identity<T>() == T(0);
   if constexpr (requires(T x) { Op::reaches(x, x); }) f.extremum = Op::template identity<T>() > T(0) ? -1 : 1;
   return f;
 }
 
 /// The bit of table::sources that says that a statement runs the tile that it is a member of.
 inline constexpr unsigned runs_tile = 1u << 31;
+/// The bit that says that a condition holds in all lanes inside (kernel_shape::ascends).
+inline constexpr unsigned holds_inside = 1u << 30;
 
 /// A kernel's statements and reductions. (Lists of integers: a list of structs costs constant evaluation several times as much.)
 template <int Statements, int Forms> struct table {
@@ -437,7 +448,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   action kind_of[Forms + 1] = {};
   source own_source[Forms + 1] = {};
   int operands_of[Forms + 1] = {}, type_of[Forms + 1] = {}, indices_of[Forms + 1] = {};
-  bool has_rows = false, has_window = false;
+  bool has_rows = false, has_window = false, has_stores = false;
   for (int f = 0; f < Forms; ++f) {
     const form_facts x = forms[f];
     if (lane >= 0 && (x.windowed >> lane & 1u) != 0) {
@@ -448,12 +459,14 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     const bool along_lane = x.kind == action::load ? lane >= 0 && (x.strides[lane] != 0 || (x.windowed >> lane & 1u) != 0) : x.kind == action::index && x.dimension == lane;
     own_source[f] = along_lane ? source::varying : x.kind == action::constant ? source::constant : source::fixed;
     if (x.kind == action::store && x.index_count > 0) shape.scatters = true;
+    has_stores = has_stores || x.kind == action::store;
     if ((x.kind == action::store || x.kind == action::load) && lane >= 0 && (x.strides[lane] > 1 || x.index_count > 0)) has_rows = true;
   }
   int form_of[Statements + 1] = {};
   unsigned sources_of[Statements + 1] = {};
   unsigned long registers_of[Statements + 1] = {};
   int reduced[Forms + 1] = {};               // of a reduction: the statement that it reduces
+  const int* operands_at[Statements + 1] = {};
   int counts[3][count_by_type::types] = {};  // of registers, by source and type
   for (int k = 0; k < Statements; ++k) {
     const int form = *code++;
@@ -461,6 +474,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     source from = own_source[form];
     unsigned sources = 0;
     unsigned long registers = 0;
+    operands_at[k] = code;
     for (int i = 0; i < operands_of[form]; ++i) {
       const int operand = *code++;
       const source its = t.from[operand];
@@ -504,6 +518,17 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   for (int f = 0; f < Forms && only_extrema && of_rows; ++f)
     shared = shared || (kind_of[f] == action::load && own_source[f] == source::varying && forms[f].windowed == 0 && forms[f].strides[dims.last[dims.rank - 2]] == 0);
   shape.shares_columns = shared;
+  // Sums of what a choice by the two indices leaves.
+  const auto ascending_choice = [&](int f) {  // -1, or its condition
+    const int choice = reduced[f], *of = operands_at[choice];
+    if (!forms[f].adds || !forms[form_of[choice]].chooses || !forms[form_of[of[0]]].ascends || !forms[form_of[of[2]]].is_zero) return -1;
+    const int* indices = operands_at[of[0]];
+    const auto dimension = [&](int k) { return kind_of[form_of[indices[k]]] == action::index ? forms[form_of[indices[k]]].dimension : -1; };
+    return dimension(0) == dims.last[0] && dimension(1) == lane ? of[0] : -1;
+  };
+  shape.ascends = dims.rank == 2 && !has_stores && !has_window && shape.reductions > 0;
+  for (int i = 0; i < shape.reductions && shape.ascends; ++i) shape.ascends = ascending_choice(t.reduce_forms[i]) >= 0;
+  for (int i = 0; i < shape.reductions && shape.ascends; ++i) sources_of[ascending_choice(t.reduce_forms[i])] |= holds_inside;
   // An extremum whose place is found as well shares its register.
   for (int i = 0; i < shape.reductions && shape.finds_places; ++i)
     for (int j = 0; j < shape.reductions; ++j) {

@@ -3,6 +3,7 @@
 /// to some instances at a time, whose arrays have the instances last, so that every operation works on whole vectors of them.
 
 #include <cotangent/compiler/instances.hpp>
+#include <cotangent/compiler/pairs.hpp>
 
 namespace cotangent {
 
@@ -439,10 +440,17 @@ template <class Make> struct make_packet_body {
 /// The canonical graph of what `Make` returns. `Packets`: whether those that run it can run packets.
 template <class Make, bool Packets> struct make_canonical_of {
   constexpr graph operator()() const {
-    if constexpr (is_per_instance_graph<Make>) return canonicalize(thaw(per_instance_graph<Make>));
-    else if constexpr (may_split_graph<Make>) return canonicalize(thaw(split_graph<Make>));
-    else if constexpr (has_packets_graph<Make, Packets>) return canonicalize(thaw(packets_graph<Make>));
-    else return canonicalize(Make{}());
+    if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));
+    else if constexpr (may_split_graph<Make>) return canonical(thaw(split_graph<Make>));
+    else if constexpr (has_packets_graph<Make, Packets>) return canonical(thaw(packets_graph<Make>));
+    else return canonical(Make{}());
+  }
+
+ private:
+  /// On devices a pass for each direction of sums would cost more than half of the pairs.
+  static constexpr graph canonical(const graph& g) {
+    if constexpr (Packets) return canonicalize(with_each_pair_once(g));
+    else return canonicalize(g);
   }
 };
 

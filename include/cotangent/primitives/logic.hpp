@@ -26,11 +26,13 @@ struct ne_p : comparison {
 };
 struct lt_p : comparison {
   static constexpr std::string_view name = "lt";
+  static constexpr bool ascends = true;
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a < b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a < b; }
 };
 struct le_p : comparison {
   static constexpr std::string_view name = "le";
+  static constexpr bool ascends = true;
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a <= b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a <= b; }
 };
@@ -106,6 +108,7 @@ constexpr value select(value predicate, value on_true, value on_false);
 /// on_true where predicate, else on_false. Both cotangents are masked, never skipped, as in JAX.
 struct select_p : differentiable<select_p> {
   static constexpr std::string_view name = "select";
+  static constexpr bool chooses = true;
   static constexpr void infer(call& c) {
     infer_same_shape(c);
     infer_same_dtype(c, 1);

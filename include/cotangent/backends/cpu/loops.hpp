@@ -39,7 +39,7 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
   p.whole = dims.rank > 1 && p.lanes > 0 && p.lanes % p.width == 0 && p.lanes <= 8 * p.width;
   p.always_partial = is_long_kernel<Layout> && !p.whole;
-  p.has_inner = Layout::shape.inner_extent != 0 && p.width > 1 && !is_long_kernel<Layout> && !p.whole;
+  p.has_inner = (Layout::shape.inner_extent != 0 || Layout::shape.ascends) && p.width > 1 && !is_long_kernel<Layout> && !p.whole;
   const bool few_registers = Layout::shape.fixed.total() + Layout::shape.sums.total() <= 8;  // of each row
   if (Layout::shape.shares_columns && few_registers && varying <= 32 && (p.lanes < 0 || p.lanes >= 16 * p.width)) p.together = rows_together;
   return p;
@@ -111,7 +111,8 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   }
   extent lane = first;
   if constexpr (plan.has_inner) {
-    const extent begin = Layout::shape.inner_first, end = value_of<Layout::shape.inner_extent>(at.slots) - Layout::shape.inner_reach;
+    const extent begin = Layout::shape.ascends ? at.index[0] + 1 : Layout::shape.inner_first;
+    const extent end = Layout::shape.ascends ? last : value_of<Layout::shape.inner_extent>(at.slots) - Layout::shape.inner_reach;
     for (; lane + U * N <= last; lane += U * N) {
       if (lane >= begin && lane + U * N <= end) run_vectors<false, U, true>(steps, at, lane, N, rows, fixed, sums);
       else run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
@@ -192,7 +193,10 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
       if constexpr (plan.together > 1) sweep_together(steps, at, b.first_lane, b.last_lane, to, std::make_index_sequence<std::size_t(plan.together)>());
     } else {
       for (auto& s : sums) s.locate(at), s.template clear<reduction::place>();
-      for (extent lane = b.first_lane; lane < b.last_lane; lane += block) {
+      extent first = b.first_lane;
+      if constexpr (Layout::shape.ascends)
+        if (at.index[0] > first) first += (at.index[0] - first) / plan.width * plan.width;
+      for (extent lane = first; lane < b.last_lane; lane += block) {
         const extent last = smaller(lane + block, b.last_lane);
         for (auto& s : sums) s.template clear<reduction::row>();
         run_lanes(steps, at, lane, last, rows, sums);

@@ -333,7 +333,8 @@ template <class Op, class T, class... A, unsigned Sources, class E> struct step<
 
  private:
   COTANGENT_LANES template <std::size_t... K> static COTANGENT_INLINE void run_on(E& e, unsigned long places, std::index_sequence<K...>) {
-    if constexpr (is_long_lane<Op> && is_long_kernel<typename E::layout>)
+    if constexpr (E::inner && (Sources & facts::holds_inside) != 0) e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0)) = typename E::template reg<T>(true);
+    else if constexpr (is_long_lane<Op> && is_long_kernel<typename E::layout>)
       e.template set<T, source_of(Sources, 0)>(place_in(places, 0), call_lane<Op>(e.template at_place<A, source_of(Sources, int(K) + 1)>(place_in(places, int(K) + 1))...));
     else e.template set<T, source_of(Sources, 0)>(place_in(places, 0), Op::lane(e.template at_place<A, source_of(Sources, int(K) + 1)>(place_in(places, int(K) + 1))...));
   }
