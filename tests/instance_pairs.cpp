@@ -186,3 +186,77 @@ TEST_CASE("sums of what particles do to each other") {
   CHECK(sums == 3);
   check_jit(ct::grad(energy), 1e-12, between<double, 100, 3>(-1, 1));
 }
+
+namespace {
+constexpr auto pair_energies = [](auto x) {
+  const auto squares = ct::sum(ct::square(beside(x) - across(x)), ct::axis<2>);
+  const auto others = squares > 0;
+  const auto inverse = 1 / (ct::where(others, squares, 1) + 0.01);
+  return ct::where(others, inverse * inverse * inverse - 2 * inverse, 0);
+};
+constexpr auto energy_and_forces = ct::value_and_grad([](auto x) { return 0.5 * ct::sum(pair_energies(x)); });
+constexpr auto of_each = [](auto x) { return std::tuple(ct::sum(pair_energies(x), ct::axis<1>), ct::sum(pair_energies(x), ct::axis<0>)); };
+constexpr auto and_the_greatest = [](auto x) { return std::pair(ct::sum(pair_energies(x), ct::axis<1>), ct::max(pair_energies(x), ct::axis<1>)); };
+constexpr auto and_the_array = [](auto x) { return std::pair(ct::sum(pair_energies(x), ct::axis<1>), pair_energies(x)); };
+constexpr auto and_another = [](auto x) { return std::pair(ct::sum(pair_energies(x), ct::axis<1>), ct::sum(ct::exp(pair_energies(x) * ct::sum(beside(x), ct::axis<2>)), ct::axis<1>)); };
+
+/// Whether f computes halves of arrays of pairs.
+template <class F, class... A> bool computes_halves(F f, const A&... x) {
+  const std::string kernels = ct::jit(f).kernels(x...);
+  return kernels.find(" le ") != std::string::npos && kernels.find(" lt ") != std::string::npos;
+}
+
+/// Sums of what the order of two indices chooses.
+template <ct::extent N, ct::extent M> constexpr auto chosen = [](auto a, auto b) {
+  const auto v = ct::exp(beside(a) * across(b));
+  const auto i = beside(ct::iota<std::int32_t, N>(a)), j = across(ct::iota<std::int32_t, M>(a));
+  const auto ahead = ct::where(i < j, v, 0), not_behind = ct::where(i <= j, ct::sin(v), 0);
+  const auto sums = std::tuple(ct::sum(ahead, ct::axis<1>), ct::sum(not_behind, ct::axis<0>), ct::sum(ahead, ct::axis<0>));
+  return std::pair(sums, std::tuple(ct::sum(not_behind), ct::sum(ct::where(i < j, v, 1), ct::axis<1>), ct::sum(ct::where(j < i, v, 0), ct::axis<1>),
+                                    ct::max(-ct::where(i < j, v, 0), ct::axis<1>), ct::prod(ct::where(i <= j, v, 0), ct::axis<0>)));
+};
+template <ct::extent N, ct::extent M> constexpr auto chosen_sums = [](auto a, auto b) { return chosen<N, M>(a, b).first; };
+template <class T, ct::extent N, ct::extent M> void check_chosen(double tolerance) {
+  const auto a = between<T, N>(-1, 1), b = between<T, M>(-1, 1, 1);
+  check_jit(chosen<N, M>, tolerance, a, b);
+  check_jit(chosen_sums<N, M>, tolerance, a, b);
+}
+}  // namespace
+
+TEST_CASE("each pair of particles is computed once") {
+  using points = ct::array<double, ct::dyn, 3>;
+  for (ct::extent n : {0, 1, 2, 3, 15, 16, 17, 33, 129, 300}) {
+    points x({n, 3});
+    const auto some = between<double, 300, 3>(-2, 2);
+    std::copy_n(some.data(), 3 * n, x.data());
+    check_jit(energy_and_forces, 1e-12, x);
+    check_jit(of_each, 1e-12, x);
+    check_jit(and_the_greatest, 1e-12, x);
+    check_jit(and_the_array, 1e-12, x);
+    check_jit(and_another, 1e-12, x);
+  }
+  const points x({2, 3});
+  CHECK(computes_halves(energy_and_forces, x));
+  CHECK(computes_halves(of_each, x));
+  CHECK(!computes_halves(and_the_greatest, x));
+  CHECK(!computes_halves(and_the_array, x));
+  CHECK(!computes_halves(and_another, x));
+  check_jit(energy_and_forces, 2e-4, between<float, 257, 3>(-2, 2));
+  check_jit(ct::grad([](auto v) { return ct::sum(ct::square(std::get<1>(energy_and_forces(v)))); }), 1e-11, between<double, 130, 3>(-2, 2));
+  const auto many = between<float, 1500, 3>(-3, 3);
+  CHECK(computes_halves(energy_and_forces, many));
+  ct::set_num_threads(1);
+  const tensors one = tensors_of(ct::jit(energy_and_forces)(many));
+  for (int threads : {2, 3, 5}) {
+    ct::set_num_threads(threads);
+    CHECK(difference(tensors_of(ct::jit(energy_and_forces)(many)), one, 0) == "");
+  }
+  ct::set_num_threads(2);
+}
+
+TEST_CASE("sums of what the order of two indices chooses") {
+  check_chosen<double, 40, 50>(1e-13);
+  check_chosen<double, 130, 37>(1e-13);
+  check_chosen<float, 33, 129>(1e-5);
+  check_jit(chosen_sums<20, 9001>, 1e-12, between<double, 20>(-1, 1), between<double, 9001>(-1, 1, 1));
+}

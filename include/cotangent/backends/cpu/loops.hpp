@@ -17,6 +17,7 @@ struct lane_plan {
   int together = 1;             // rows that go through the lanes together, as they share loads
   bool sums_lanes = false;      // some reduction is over the lanes
   bool grouped = false;         // see sums_groups_of_rows
+  bool keeps_columns = false;   // results that keep the lanes are in registers while a row, or a group of them, goes through the lanes
   bool has_fixed = false;       // some statement does not depend on the lane
   bool whole = false;           // short rows of whole vectors: nothing is masked
   bool has_inner = false;       // most vectors see windows along the lanes inside of their rows: those run without a look at the ends
@@ -33,6 +34,7 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   const reduce_facts all[] = {reduce_facts{reduction::keeps_lane}, reduce_parts<R>::facts...};
   for (const reduce_facts& r : all) p.sums_lanes = p.sums_lanes || r.scope != reduction::keeps_lane;
   p.grouped = sums_groups_of_rows<Layout>(reductions);
+  p.keeps_columns = p.grouped || Layout::shape.ascends;
   const int varying = Layout::shape.varying.total();
   p.has_fixed = Layout::shape.fixed.total() > 0;
   p.unroll = varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
@@ -81,7 +83,7 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
   constexpr int N = plan.width, inner = plan.grouped ? Layout::dims.rank - 2 : 0;
   const extent first = at.index[inner];
-  if constexpr (plan.grouped)
+  if constexpr (plan.keeps_columns)
     for (int u = 0; u < Vectors; ++u) sums[u].template load_columns<Partial>(lane + u * N, count);
   for (extent r = 0; r < (plan.grouped ? rows : 1); ++r) {
     if constexpr (plan.grouped) at.index[inner] = first + r;
@@ -90,10 +92,9 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
       else run_vector<Partial, Inner>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
     }
   }
-  if constexpr (plan.grouped) {
-    at.index[inner] = first;
+  if constexpr (plan.grouped) at.index[inner] = first;
+  if constexpr (plan.keeps_columns)
     for (int u = 0; u < Vectors; ++u) sums[u].template store_columns<Partial>(lane + u * N, count);
-  }
 }
 
 /// Runs the lanes [first, last) of one row, or of a group of rows.

@@ -96,7 +96,7 @@ template <class Layout, class... R> constexpr bool sums_groups_of_rows(reduce_li
 template <class Layout, class Reductions, int N> struct running_sums;
 template <class Layout, class... R, int N> struct running_sums<Layout, reduce_list<R...>, N> {
   static constexpr int bytes = mask_bytes<Layout>;
-  static constexpr bool grouped = sums_groups_of_rows<Layout>(reduce_list<R...>{});
+  static constexpr bool keeps_columns = sums_groups_of_rows<Layout>(reduce_list<R...>{}) || Layout::shape.ascends;
   template <class T> using reg = register_type<T, N, bytes>;
 
   sum_registers<Layout, N> sums;
@@ -124,7 +124,7 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
       sum = select(nearer, reg<T>(value), sum);
       index_of<Reduce>() = select(mask_cast<4>(nearer), pack<std::int32_t, N>(std::int32_t(e.lane)), index_of<Reduce>());
     } else if constexpr (parts::facts.is_found) return;
-    else if constexpr (scope == reduction::keeps_lane && grouped) sum = Op::combine(sum, value);
+    else if constexpr (scope == reduction::keeps_lane && keeps_columns) sum = Op::combine(sum, value);
     else if constexpr (scope == reduction::keeps_lane) {
       store_row<Reduce, E::partial>(Op::combine(load_row<Reduce, E::partial>(e.lane, e.count), value), e.lane, e.count);
     } else if constexpr (E::partial && N > 1 && std::is_same_v<T, bool>) {
