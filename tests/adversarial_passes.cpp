@@ -159,3 +159,71 @@ TEST_CASE("views of computed values are computed as views, where no element is r
   const auto all = [](auto v) { return ct::sum(ct::exp(v)) + ct::exp(v); };
   CHECK(ct::with_views_inside(graph_of(all, x)).size() == graph_of(all, x).size());
 }
+
+namespace {
+int count_of(const std::string& word, const std::string& text) {
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
+  return count;
+}
+
+/// Numbers that may wait for the sum, and some that may not: at outputs, in sums of several, where they are large or tiny.
+constexpr auto with_numbers = [](auto x, auto y) {
+  const auto twice = 2.0 * x, negative = -ct::sin(y);
+  const auto chosen = ct::where(x > y, 3.0 * (twice * y) / 7.0, 0.0);
+  return std::tuple(ct::sum(twice * negative), ct::sum(chosen, ct::axis<0>), ct::sum(ct::where(x > y, 0.0, -0.5 * x), ct::axis<1>), ct::sum(twice * y + negative), twice,
+                    ct::sum(-(1e-30 * x) * (1e35 * y)), ct::sum(twice / ct::exp(negative * 0.25)), ct::max(-0.125 * twice, ct::axis<1>), 3.0 * x - 2.0 * x + 0.5 * (-x));
+};
+/// The same number left by both factors, by reductions of reductions, and to an integer.
+constexpr auto numbers_of_numbers = [](auto x, auto y) {
+  const auto a = -x, b = 4.0 * y;
+  const auto rows = ct::sum(a * b, ct::axis<1>);
+  return std::tuple(ct::sum(rows * 0.5), ct::sum((a * b) * (a * b)), ct::astype<std::int32_t>(rows), ct::sum(a * a * a), ct::sum(ct::where(rows > 0, rows, 0.0)));
+};
+/// Choices by a condition that what uses them makes again, and by others.
+constexpr auto with_conditions = [](auto x, auto y) {
+  const auto positive = x > 0, less = x < y;
+  const auto safe = ct::where(positive, x, 1.0);
+  const auto logarithm = ct::where(positive, ct::log(safe) * ct::where(positive, y, 7.0), 0.0);
+  const auto other = ct::where(less, ct::sqrt(safe), 0.0);                    // by another condition
+  const auto second = ct::where(positive, 0.0, ct::exp(ct::where(positive, x, y)));  // the other alternative
+  const auto both = ct::where(less, ct::where(positive, ct::where(less, x, 3.0) + ct::where(positive, y, 4.0), 5.0), 6.0);
+  const auto used_twice = ct::where(positive, y, 2.0);
+  return std::tuple(logarithm, other, second, both, ct::where(positive, used_twice * x, 1.0) + used_twice,
+                    ct::where(positive, ct::sum(ct::where(positive, x, 1.0), ct::axis<1>, ct::keepdims) + x, 0.0));
+};
+constexpr auto safe_log = [](auto v) { return ct::where(v > 0, ct::log(ct::where(v > 0, v, 1.0)), 0.0); };
+constexpr auto sum_of_logs = [](auto v) { return ct::sum(safe_log(v)); };
+constexpr auto sum_of_forms = [](auto a, auto b) { return ct::sum(std::get<1>(with_numbers(a, b))) + std::get<6>(with_numbers(a, b)); };
+}  // namespace
+
+TEST_CASE("numbers that multiply wait for a sum or another number") {
+  for (const auto& [x, y] : {std::pair{between<double, 37, 11>(-2, 2), between<double, 37, 11>(-1, 3, 1)}, std::pair{between<double, 37, 11>(0, 1), between<double, 37, 11>(0.5, 3, 1)}}) {
+    check_jit(with_numbers, 1e-13, x, y);
+    check_jit(ct::grad(sum_of_forms, ct::wrt<0, 1>), 1e-13, x, y);
+    check_jit(numbers_of_numbers, 1e-13, x, y);
+  }
+  check_jit(numbers_of_numbers, 1e-5, between<float, 3, 257>(-1, 1), between<float, 3, 257>(-1, 1, 1));
+  // What may not wait: it would leave the range.
+  const auto small = [](auto v) { return ct::sum((1e-20f * v) * (1e-20f * v)); };
+  CHECK(ct::jit(small)(ct::array<float, 2>{1e25f, 2e25f})() == Approx(5e10f).epsilon(1e-6));
+  // Six in place of twelve operations: powers of the reciprocal, and one product for the sums of the three forces.
+  const auto force = ct::grad([](auto v) {
+    const auto inverse = 1.0 / v, cube = inverse * inverse * inverse;
+    return ct::sum(4.0 * (cube * cube - cube));
+  });
+  const std::string kernels = ct::jit(force).kernels(ct::array<double, 100>());
+  CHECK(count_of(" mul", kernels) + count_of(" fma", kernels) <= 6);
+  CHECK(count_of(" neg", kernels) + count_of(" add", kernels) + count_of(" sub", kernels) == 0);
+  check_jit(force, 1e-14, between<double, 100>(0.5, 2));
+}
+
+TEST_CASE("a choice that what uses it makes again is not made") {
+  const auto x = between<double, 21, 9>(-2, 2), y = between<double, 21, 9>(-1, 1, 1);
+  check_jit(with_conditions, 1e-14, x, y);
+  CHECK(count_of(" select", ct::jit(safe_log).kernels(x)) == 1);
+  CHECK(count_of(" select", ct::jit(ct::grad(sum_of_logs)).kernels(x)) == 1);
+  check_jit(ct::grad(sum_of_logs), 1e-14, x);
+  const ct::array<double, 4> edges{0.0, -0.0, std::numeric_limits<double>::infinity(), -1.0};
+  check_jit(safe_log, 0, edges);
+}

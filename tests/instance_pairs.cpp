@@ -209,7 +209,8 @@ template <class F, class... A> bool computes_halves(F f, const A&... x) {
 /// Sums of what the order of two indices chooses.
 template <ct::extent N, ct::extent M> constexpr auto chosen = [](auto a, auto b) {
   const auto v = ct::exp(beside(a) * across(b));
-  const auto i = beside(ct::iota<std::int32_t, N>(a)), j = across(ct::iota<std::int32_t, M>(a));
+  const auto i = beside(ct::iota<std::int32_t, N>(a));
+  const auto j = across(ct::iota<std::int32_t, M>(a));
   const auto ahead = ct::where(i < j, v, 0), not_behind = ct::where(i <= j, ct::sin(v), 0);
   const auto sums = std::tuple(ct::sum(ahead, ct::axis<1>), ct::sum(not_behind, ct::axis<0>), ct::sum(ahead, ct::axis<0>));
   return std::pair(sums, std::tuple(ct::sum(not_behind), ct::sum(ct::where(i < j, v, 1), ct::axis<1>), ct::sum(ct::where(j < i, v, 0), ct::axis<1>),
@@ -217,7 +218,8 @@ template <ct::extent N, ct::extent M> constexpr auto chosen = [](auto a, auto b)
 };
 template <ct::extent N, ct::extent M> constexpr auto chosen_sums = [](auto a, auto b) { return chosen<N, M>(a, b).first; };
 template <class T, ct::extent N, ct::extent M> void check_chosen(double tolerance) {
-  const auto a = between<T, N>(-1, 1), b = between<T, M>(-1, 1, 1);
+  const auto a = between<T, N>(-1, 1);
+  const auto b = between<T, M>(-1, 1, 1);
   check_jit(chosen<N, M>, tolerance, a, b);
   check_jit(chosen_sums<N, M>, tolerance, a, b);
 }

@@ -2,8 +2,7 @@
 /// Sums over all pairs of what the exchange of a pair leaves alone or changes the sign of, as what particles do to each other: each pair
 /// is computed once (Newton's third law).
 
-#include <cotangent/graph/replay.hpp>
-#include <cotangent/primitives/primitives.hpp>
+#include <cotangent/transforms/simplify.hpp>
 
 namespace cotangent {
 
