@@ -172,7 +172,7 @@ constexpr auto with_numbers = [](auto x, auto y) {
   const auto twice = 2.0 * x, negative = -ct::sin(y);
   const auto chosen = ct::where(x > y, 3.0 * (twice * y) / 7.0, 0.0);
   return std::tuple(ct::sum(twice * negative), ct::sum(chosen, ct::axis<0>), ct::sum(ct::where(x > y, 0.0, -0.5 * x), ct::axis<1>), ct::sum(twice * y + negative), twice,
-                    ct::sum(-(1e-30 * x) * (1e35 * y)), ct::sum(twice / ct::exp(negative * 0.25)), ct::max(-0.125 * twice, ct::axis<1>), 3.0 * x - 2.0 * x + 0.5 * (-x));
+                    ct::sum(-(1e-30 * x) * (1e35 * y)), ct::sum(twice / ct::exp(negative * 0.25)), ct::max(-0.125 * twice, ct::axis<1>), 3.0 * x - 2.0 * x + 0.5 * (-x), 0.0 * y + y);
 };
 /// The same number left by both factors, by reductions of reductions, and to an integer.
 constexpr auto numbers_of_numbers = [](auto x, auto y) {
@@ -204,6 +204,8 @@ TEST_CASE("numbers that multiply wait for a sum or another number") {
     check_jit(numbers_of_numbers, 1e-13, x, y);
   }
   check_jit(numbers_of_numbers, 1e-5, between<float, 3, 257>(-1, 1), between<float, 3, 257>(-1, 1, 1));
+  check_jit([](auto v) { return std::tuple(0.0 * v + v, 2.0 * v + v, v + v - v, 1e300 * v + v); }, 1e-15,
+            ct::array<double, 4>{1.0, 0.0, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()});
   // What may not wait: it would leave the range.
   const auto small = [](auto v) { return ct::sum((1e-20f * v) * (1e-20f * v)); };
   CHECK(ct::jit(small)(ct::array<float, 2>{1e25f, 2e25f})() == Approx(5e10f).epsilon(1e-6));

@@ -217,11 +217,15 @@ template <ct::extent N, ct::extent M> constexpr auto chosen = [](auto a, auto b)
                                     ct::max(-ct::where(i < j, v, 0), ct::axis<1>), ct::prod(ct::where(i <= j, v, 0), ct::axis<0>)));
 };
 template <ct::extent N, ct::extent M> constexpr auto chosen_sums = [](auto a, auto b) { return chosen<N, M>(a, b).first; };
+template <ct::extent N, ct::extent M> constexpr auto chosen_columns = [](auto a, auto b) { return std::get<1>(chosen_sums<N, M>(a, b)); };
+template <ct::extent N, ct::extent M> constexpr auto chosen_total = [](auto a, auto b) { return std::get<0>(chosen<N, M>(a, b).second); };
 template <class T, ct::extent N, ct::extent M> void check_chosen(double tolerance) {
   const auto a = between<T, N>(-1, 1);
   const auto b = between<T, M>(-1, 1, 1);
   check_jit(chosen<N, M>, tolerance, a, b);
   check_jit(chosen_sums<N, M>, tolerance, a, b);
+  check_jit(chosen_columns<N, M>, tolerance, a, b);
+  check_jit(chosen_total<N, M>, tolerance, a, b);
 }
 }  // namespace
 

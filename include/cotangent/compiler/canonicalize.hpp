@@ -380,7 +380,7 @@ constexpr value scaled_product(value product, value c) {
   return {};
 }
 
-/// A value as a number times another.
+/// A value as a number of moderate size times another.
 struct factored_value {
   value of;
   double number = 1;
@@ -390,7 +390,7 @@ constexpr factored_value factored(value x) {
   if (x.get().op_id == primitive_of<neg_p>.id) return {operand(0), -1};
   if (x.get().op_id == primitive_of<mul_p>.id)
     for (int k = 0; k < 2; ++k)
-      if (is_constant(operand(k))) return {operand(1 - k), constant_value(operand(k))};
+      if (is_constant(operand(k)) && left_numbers::is_moderate(constant_value(operand(k)))) return {operand(1 - k), constant_value(operand(k))};
   return {x};
 }
 

@@ -112,7 +112,7 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   }
   extent lane = first;
   if constexpr (plan.has_inner) {
-    const extent begin = Layout::shape.ascends ? at.index[0] + 1 : Layout::shape.inner_first;
+    const extent begin = Layout::shape.ascends ? at.index[0] + rows : Layout::shape.inner_first;
     const extent end = Layout::shape.ascends ? last : value_of<Layout::shape.inner_extent>(at.slots) - Layout::shape.inner_reach;
     for (; lane + U * N <= last; lane += U * N) {
       if (lane >= begin && lane + U * N <= end) run_vectors<false, U, true>(steps, at, lane, N, rows, fixed, sums);
