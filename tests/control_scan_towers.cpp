@@ -75,3 +75,27 @@ TEST_CASE("derivatives over run-time lengths, and vmap of run-time sizes") {
     if (n <= 7) check_rules(graph_of(running<>{}, c, xs), tensors_of(c, xs));
   }
 }
+
+namespace {
+constexpr auto lorenz = [](auto s) {
+  const auto x = s(ct::index<0>), y = s(ct::index<1>), z = s(ct::index<2>);
+  return ct::stack<0>(10.0 * (y - x), x * (28.0 - z) - y, x * y - (8.0 / 3.0) * z);
+};
+/// Steps of several substeps: the loops' bodies, with tangents, are too large for a look at what each result depends on.
+constexpr auto substeps = [](auto x) {
+  const auto step = [](auto, auto s) { return s + 0.005 * lorenz(s + 0.0025 * lorenz(s + 0.0025 * lorenz(s))); };
+  return ct::fori_loop<0, 3>([step](auto, auto s) { return ct::fori_loop<0, 4>(step, s); }, x);
+};
+}  // namespace
+
+TEST_CASE("the Jacobian of a loop in a loop, forward") {
+  const ct::array<double, 3> x{1.0, -2.0, 15.0};
+  const auto forward = ct::jit(ct::jacfwd(substeps))(x), reverse = ct::jit(ct::jacrev(substeps))(x);
+  CHECK(difference(tensors_of(forward), tensors_of(reverse), 1e-13) == "");
+  for (int k = 0; k < 3; ++k) {
+    ct::array<double, 3> above = x, below = x;
+    above(k) += 1e-5, below(k) -= 1e-5;
+    const auto high = ct::jit(substeps)(above), low = ct::jit(substeps)(below);
+    for (int i = 0; i < 3; ++i) CHECK(forward(i, k) == Approx((high(i) - low(i)) / 2e-5).epsilon(1e-7).margin(1e-8));
+  }
+}

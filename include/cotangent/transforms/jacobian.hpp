@@ -104,15 +104,18 @@ template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jac
     sequence<int> in_axes, out_axes;
     for (std::size_t k = 0; k < inputs.size(); ++k) in_axes.push_back(not_mapped);
     in_axes.push_back(0);
-    for (std::size_t o = 0; o < g.outputs.size(); ++o) out_axes.push_back(not_mapped);
     for (int o : g.outputs) out_axes.push_back(g[o].dims.rank);
     sequence<value> arguments = inputs;
     arguments.push_back(standard_basis(b, inputs[i].type(), in));
     const shape basis = arguments.back().dims();
-    const graph pushed = batch_graph(jvp_graph(g, only), in_axes, out_axes, is_symbol(basis[0]) ? dyn : basis[0]);
-    const sequence<value> all = inline_graph(b, pushed, arguments);
+    graph pushforward = jvp_graph(g, only);
+    pushforward.outputs.drop_front(g.outputs.size());  // of the tangents alone
+    const graph pushed = batch_graph(pushforward, in_axes, out_axes, is_symbol(basis[0]) ? dyn : basis[0]);
     sequence<value> r;
-    for (std::size_t o = 0; o < g.outputs.size() && !b.failed(); ++o) r.push_back(reshape(all[g.outputs.size() + o], join(all[o].dims(), in)));
+    for (value v : inline_graph(b, pushed, arguments)) {
+      if (b.failed()) break;
+      r.push_back(reshape(v, join(erase(v.dims(), v.rank() - 1), in)));
+    }
     return r;
   }
 
