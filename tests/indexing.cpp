@@ -279,3 +279,30 @@ TEST_CASE("many updates are those of a loop over them, bit by bit, on any number
   check_many_updates<double, std::int64_t, 12290>();
   check_many_updates<float, std::int64_t, 17>();
 }
+
+namespace {
+constexpr auto pairs_of_indices = [](auto x, auto table, auto i, auto j) {  // [4,5], [2,4,5], [3], [3] of int64
+  return std::tuple(x(i, j), table(ct::full_extent, i, j), table(j, i), x(ct::expand_dims<1>(i), ct::expand_dims<0>(j)), table(ct::index<1>, i, 2), x(i, -1), table(i, j, 3)(ct::index<0>));
+};
+}  // namespace
+
+TEST_CASE("several indices of neighbouring axes broadcast together") {
+  const auto x = between<double, 4, 5>(-1, 1);
+  const auto table = between<double, 2, 4, 5>(-1, 1, 1);
+  const ct::array<std::int32_t, 3> i{1, -1, 1};
+  const ct::array<std::int64_t, 3> j{4, 0, -2};
+  const auto r = ct::jit(pairs_of_indices)(x, table, i, j);
+  const int row[] = {1, 3, 1}, column[] = {4, 0, 3};
+  for (int k = 0; k < 3; ++k) {
+    CHECK(std::get<0>(r)(k) == x(row[k], column[k]));
+    for (int t = 0; t < 2; ++t) CHECK(std::get<1>(r)(t, k) == table(t, row[k], column[k]));
+    for (int l = 0; l < 3; ++l) CHECK(std::get<3>(r)(k, l) == x(row[k], column[l]));
+    CHECK(std::get<4>(r)(k) == table(1, row[k], 2));
+    CHECK(std::get<5>(r)(k) == x(row[k], 4));
+  }
+  check_rules_of(pairs_of_indices, std::tuple(x, table), std::tuple(i, j));
+  check_jit(pairs_of_indices, 0, x, table, i, j);
+  check_jit(pairs_of_indices, 0, x, table, ct::array<std::int32_t, 3>{9, -9, 2}, ct::array<std::int64_t, 3>{-9, 9, 1});  // clamped
+  const auto from_rows = [](auto v, auto a, auto b) { return ct::sum(ct::square(v(a, b))); };
+  check_jit(ct::grad(from_rows), 1e-15, rows_of(7), ct::array<std::int32_t, 2, 1>{{6}, {0}}, ct::array<std::int32_t, 3>{0, 2, 2});
+}

@@ -784,27 +784,32 @@ struct dynamic_update_slice_function {
   }
 };
 
-/// Elements of x at run-time indices of one axis, clamped into it; negative indices count from the end. The index's
-/// axes take the place of the axis.
+/// Elements of x at run-time indices of neighbouring axes, clamped into them; negative indices count from the end. The indices
+/// broadcast together, and their axes take the place of x's.
 struct element_function {
   int axis;
-  constexpr value operator()(value x, value i) const {
-    adopt_pair(x, i);
-    if (!is_integer(i.type())) x.b->fail(message{} << "index: must be an integer, got " << i.type() << i.dims());
-    if (axis >= x.rank()) x.b->fail(message{} << "index: axis " << axis << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
+  template <class... V> constexpr value operator()(value x, V... index) const {
+    sequence<value> indices{index...};
+    const int n = int(sizeof...(V));
+    for (value& i : indices) {
+      adopt_pair(x, i);
+      if (!is_integer(i.type())) x.b->fail(message{} << "index: must be an integer, got " << i.type() << i.dims());
+    }
+    if (axis + n > x.rank()) x.b->fail(message{} << "index: axis " << axis + n - 1 << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
+    for (int k = 0; k < n && !x.b->failed(); ++k)
+      if (x.dims()[axis + k] == 0) x.b->fail(message{} << "index: axis " << axis + k << " of " << x.dims() << " is empty");
+    for (int k = 0; k < n && !x.b->failed(); ++k) indices[std::size_t(k)] = clamped_start(index_dtype(indices[std::size_t(k)]), x, axis + k, 1);
+    for (int pass = 0; pass < 2; ++pass)  // after the first the last has the shape of all
+      for (int k = 1; k < n && !x.b->failed(); ++k) match("index", indices[0], indices[std::size_t(k)]);
     if (x.b->failed()) return x;
     shape dims, where;
     addressing a;
     for (int j = 0; j < axis; ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
-    a.push({-1, 0});
-    for (extent e : i.dims()) where.push_back(dims.rank), dims.push_back(e);
-    for (int j = axis + 1; j < x.rank(); ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
-    if (x.dims()[axis] == 0) {
-      x.b->fail(message{} << "index: axis " << axis << " of " << x.dims() << " is empty");
-      return x;
-    }
-    const value inside = clamped_start(index_dtype(i), x, axis, 1);
-    return x.b->failed() ? x : gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
+    for (int k = 0; k < n; ++k) a.push({-1, k});
+    for (extent e : indices[0].dims()) where.push_back(dims.rank), dims.push_back(e);
+    for (int j = axis + n; j < x.rank(); ++j) a.push({dims.rank, -1}), dims.push_back(x.dims()[j]);
+    for (value& i : indices) i = broadcast_in_dim(i, dims, where);
+    return gather(x, indices, dims, a);
   }
 };
 
