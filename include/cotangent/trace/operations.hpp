@@ -539,13 +539,17 @@ template <text Subscripts, class... X> constexpr auto einsum(const X&... x) {
 
 /// 0, 1, ..., N - 1 as element type T, in the trace of `beside`.
 template <class T, extent N, traced V> constexpr auto iota(const V& beside) {
+  static_assert(N >= 0, "iota: the number of elements must be known; along a run-time axis count with ct::cumsum(ct::ones_like(x), ct::axis<0>) - 1");
   return var<T, N>(iota(*beside.b, dtype_of<T>, {N}, 0));
 }
 template <class T, extent N> struct iota_function {
   template <class V> constexpr var<T, N> operator()(const V& beside) const { return iota<T, N>(beside); }
 };
 /// 0, 1, ..., N - 1 as element type T: outside a trace an array, beside vars a constant of their trace. JAX: jax.numpy.arange.
-template <class T, extent N> constexpr auto iota() { return expression<iota_function<T, N>, T>{std::tuple<T>(0)}; }
+template <class T, extent N> constexpr auto iota() {
+  static_assert(N >= 0, "iota: the number of elements must be known");
+  return expression<iota_function<T, N>, T>{std::tuple<T>(0)};
+}
 /// Arrays of one value, of x's dtype and shape.
 template <traced X> constexpr X zeros_like(const X& x) { return X(zeros_like(value(x))); }
 template <traced X> constexpr X ones_like(const X& x) { return X(full_like(value(x), 1)); }
