@@ -418,7 +418,7 @@ constexpr flag_list with_squares(const graph& g) {
   flag_list with;
   with.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n)
-    if (g[n].op_id == primitive_of<mul_p>.id && g.operand(n, 0) == g.operand(n, 1)) with[std::size_t(g.operand(n, 0))] = true;
+    if (g.nodes.items[n].op_id == primitive_of<mul_p>.id && g.operand(n, 0) == g.operand(n, 1)) with.items[g.operand(n, 0)] = true;
   return with;
 }
 

@@ -6,10 +6,13 @@
 namespace cotangent {
 
 /// Per node, the condition without which none of its elements matters: every way from it to an output goes through the first
-/// alternative of a select by this condition, element by element. -1 if there is none.
+/// alternative of a select by this condition, element by element. -1 if there is none. Empty for graphs without selects.
 constexpr sequence<int> needed_conditions(const graph& g) {
   constexpr int none = -1, unused = -2;
   sequence<int> needed;
+  bool any = false;
+  for (int n = 0; n < g.size() && !any; ++n) any = g.nodes.items[n].op_id == primitive_of<select_p>.id;
+  if (!any) return needed;
   needed.assign(g.nodes.size(), unused);
   for (int o : g.outputs) needed.items[o] = none;
   for (int n = g.size(); n-- > 0;) {

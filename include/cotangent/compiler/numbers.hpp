@@ -8,24 +8,29 @@ namespace cotangent {
 
 /// The numbers that the values of a graph leave to what uses them. A value leaves its number if all that uses it can multiply by it
 /// without more operations. Numbers of moderate size alone: products must not leave the range of the dtype where they did not before.
+/// In graphs without sums nothing is left: to look would cost constant evaluation more than the few products gain.
 class left_numbers {
  public:
   constexpr explicit left_numbers(const graph& g) : g_(g) {
+    const node* const nodes = g.nodes.items;  // as in all hot loops: operator[] costs several times as much
+    for (int n = 0; n < g.size() && !any_; ++n) any_ = nodes[n].op_id == primitive_of<reduce_sum_p>.id;
+    if (!any_) return;
     leaves_.assign(g.nodes.size(), true), numbers_.assign(g.nodes.size(), 1.0);
     for (int o : g.outputs) leaves_.items[o] = false;
     for (int n = g.size(); n-- > 0;) {
-      const node& x = g[n];
-      leaves_.items[n] = leaves_.items[n] && (x.type == dtype::float32 || x.type == dtype::float64);
-      if (x.is_input()) continue;
+      const node& x = nodes[n];
+      if (leaves_.items[n] && x.type != dtype::float32 && x.type != dtype::float64) leaves_.items[n] = false;
+      const int* const operands = g.operands.items + x.operands;
       for (int k = 0; k < x.operand_count; ++k)
-        if (!takes(n, k)) leaves_.items[g.operand(n, k)] = false;
+        if (leaves_.items[operands[k]] && !takes(n, k)) leaves_.items[operands[k]] = false;
     }
   }
 
-  constexpr bool leaves(int n) const { return leaves_.items[n]; }
+  constexpr bool leaves(int n) const { return any_ && leaves_.items[n]; }
   /// What node n's operands leave to it, multiplied.
   constexpr double of_operands(int n) const {
     double product = 1;
+    if (!some_left_) return product;
     for (int k = 0; k < g_[n].operand_count; ++k) product *= numbers_.items[g_.operand(n, k)];
     return product;
   }
@@ -33,7 +38,7 @@ class left_numbers {
   constexpr value multiplied(int n, value x, double number) {
     if (number == 1) return x;
     if (leaves(n) && is_moderate(number, 0x1p40)) {
-      numbers_.items[n] = number;
+      numbers_.items[n] = number, some_left_ = true;
       return x;
     }
     return number == -1 ? -x : x * number;
@@ -45,14 +50,14 @@ class left_numbers {
 
  private:
   const graph& g_;
+  bool any_ = false, some_left_ = false;  // whether there are sums, and whether a value left its number
   flag_list leaves_;
   sequence<double> numbers_;
 
   constexpr bool is_number(int n, double x) const { return is_constant(g_[n], x); }
   /// Whether node n multiplies by the number of its operand k without more operations.
   constexpr bool takes(int n, int k) const {
-    const node& x = g_[n];
-    const std::uint64_t op = x.op_id;
+    const std::uint64_t op = g_.nodes.items[n].op_id;
     const auto is_constant = [&](int other) { return g_[g_.operand(n, other)].op_id == primitive_of<constant_p>.id; };
     if (op == primitive_of<reduce_sum_p>.id || op == primitive_of<neg_p>.id) return true;
     if (op == primitive_of<mul_p>.id) return leaves_.items[n] || is_constant(1 - k);

@@ -10,7 +10,6 @@ namespace cotangent {
 class pair_pass {
  public:
   explicit constexpr pair_pass(const graph& g) : g_(g) {
-    sums_.assign(g.nodes.size(), 0);
     if (find()) drop_shared();
   }
   constexpr bool changes() const {
@@ -49,8 +48,9 @@ class pair_pass {
 
   constexpr bool find() {
     bool some = false;
-    for (int n = 0; n < g_.size() && !some; ++n) some = is_sum(n);
+    for (int n = 0; n < g_.size() && !some; ++n) some = g_.nodes.items[n].op_id == primitive_of<reduce_sum_p>.id && is_sum(n);
     if (!some) return false;
+    sums_.assign(g_.nodes.size(), 0);
     builder whole;
     replay r(g_, whole);
     copy_graph(r);
