@@ -8,13 +8,10 @@ namespace cotangent {
 
 /// The numbers that the values of a graph leave to what uses them. A value leaves its number if all that uses it can multiply by it
 /// without more operations. Numbers of moderate size alone: products must not leave the range of the dtype where they did not before.
-/// In graphs without sums nothing is left: to look would cost constant evaluation more than the few products gain.
 class left_numbers {
  public:
   constexpr explicit left_numbers(const graph& g) : g_(g) {
     const node* const nodes = g.nodes.items;  // as in all hot loops: operator[] costs several times as much
-    for (int n = 0; n < g.size() && !any_; ++n) any_ = nodes[n].op_id == primitive_of<reduce_sum_p>.id;
-    if (!any_) return;
     leaves_.assign(g.nodes.size(), true), numbers_.assign(g.nodes.size(), 1.0);
     for (int o : g.outputs) leaves_.items[o] = false;
     for (int n = g.size(); n-- > 0;) {
@@ -26,7 +23,7 @@ class left_numbers {
     }
   }
 
-  constexpr bool leaves(int n) const { return any_ && leaves_.items[n]; }
+  constexpr bool leaves(int n) const { return leaves_.items[n]; }
   /// What node n's operands leave to it, multiplied.
   constexpr double of_operands(int n) const {
     double product = 1;
@@ -50,7 +47,7 @@ class left_numbers {
 
  private:
   const graph& g_;
-  bool any_ = false, some_left_ = false;  // whether there are sums, and whether a value left its number
+  bool some_left_ = false;  // whether a value left its number
   flag_list leaves_;
   sequence<double> numbers_;
 
