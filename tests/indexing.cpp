@@ -259,7 +259,7 @@ template <class T, class I, int Updates> void check_many_updates() {
   ct::array<I, Updates> rows, columns;
   for (int k = 0; k < Updates; ++k) rows(k) = I((k * 7919ll) % (n + 40) - 20), columns(k) = I(k % 5 - 1);
   const auto want = one_by_one(x, rows, by_row, columns, by_element);
-  for (int threads : {1, 2, 3}) {
+  for (int threads : {1, 2, 3, 5}) {
     ct::set_num_threads(threads);
     const auto have = ct::jit(many_updates)(x, rows, by_row, columns, by_element);
     CHECK(std::get<0>(have) == std::get<0>(want));

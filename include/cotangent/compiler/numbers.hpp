@@ -51,15 +51,14 @@ class left_numbers {
   flag_list leaves_;
   sequence<double> numbers_;
 
-  constexpr bool is_number(int n, double x) const { return is_constant(g_[n], x); }
   /// Whether node n multiplies by the number of its operand k without more operations.
   constexpr bool takes(int n, int k) const {
     const std::uint64_t op = g_.nodes.items[n].op_id;
-    const auto is_constant = [&](int other) { return g_[g_.operand(n, other)].op_id == primitive_of<constant_p>.id; };
+    const auto is_number = [&](int other) { return g_[g_.operand(n, other)].op_id == primitive_of<constant_p>.id; };
     if (op == primitive_of<reduce_sum_p>.id || op == primitive_of<neg_p>.id) return true;
-    if (op == primitive_of<mul_p>.id) return leaves_.items[n] || is_constant(1 - k);
-    if (op == primitive_of<div_p>.id) return k == 0 && (leaves_.items[n] || is_constant(1));
-    if (op == primitive_of<select_p>.id) return leaves_.items[n] && k > 0 && is_number(g_.operand(n, 3 - k), 0);
+    if (op == primitive_of<mul_p>.id) return leaves_.items[n] || is_number(1 - k);
+    if (op == primitive_of<div_p>.id) return k == 0 && (leaves_.items[n] || is_number(1));
+    if (op == primitive_of<select_p>.id) return leaves_.items[n] && k > 0 && is_constant(g_[g_.operand(n, 3 - k)], 0);
     return false;
   }
 };

@@ -72,6 +72,12 @@ constexpr void match(std::string_view who, value& a, value& b) {
   a = broadcast_to(a, dims), b = broadcast_to(b, dims);
 }
 
+/// The same for several values.
+constexpr void match_all(std::string_view who, sequence<value>& all) {
+  for (int pass = 0; pass < 2; ++pass)  // after the first one the first value has the shape of all
+    for (std::size_t k = 1; k < all.size() && !all[0].b->failed(); ++k) match(who, all[0], all[k]);
+}
+
 /// A primitive of two operands with promotion and broadcasting.
 template <value (*Op)(value, value), class P> struct binary_function {
   constexpr value operator()(value a, value b) const {
@@ -799,8 +805,7 @@ struct element_function {
     for (int k = 0; k < n && !x.b->failed(); ++k)
       if (x.dims()[axis + k] == 0) x.b->fail(message{} << "index: axis " << axis + k << " of " << x.dims() << " is empty");
     for (int k = 0; k < n && !x.b->failed(); ++k) indices[std::size_t(k)] = clamped_start(index_dtype(indices[std::size_t(k)]), x, axis + k, 1);
-    for (int pass = 0; pass < 2; ++pass)  // after the first the last has the shape of all
-      for (int k = 1; k < n && !x.b->failed(); ++k) match("index", indices[0], indices[std::size_t(k)]);
+    if (!x.b->failed()) match_all("index", indices);
     if (x.b->failed()) return x;
     shape dims, where;
     addressing a;
@@ -910,8 +915,7 @@ template <class P> struct at_function {
       x.b->fail(message{} << "at: " << n << " indices for rank " << x.rank() << " (" << x.dims() << ")");
       return x;
     }
-    for (int i = 1; i < n; ++i) match("at", indices[0], indices[std::size_t(i)]);
-    for (int i = 1; i < n; ++i) match("at", indices[0], indices[std::size_t(i)]);
+    match_all("at", indices);
     if (x.b->failed()) return x;
     shape dims = indices[0].dims();
     const int index_rank = dims.rank;

@@ -438,20 +438,13 @@ template <traced X, class I> constexpr auto index_var(const X& x, const I& i) {
 
 template <class I>
 concept run_time_index = number<I> || traced<I>;
-/// How many of the first indices are known at run time only.
-template <class... I> inline constexpr int leading_run_time_indices = 0;
-template <run_time_index First, class... Rest> inline constexpr int leading_run_time_indices<First, Rest...> = 1 + leading_run_time_indices<Rest...>;
-/// The rank that indices have together.
-template <class... I> constexpr int rank_of_indices() {
-  int rank = 0;
-  const int all[] = {0, I::rank()...};
-  for (int r : all) rank = r > rank ? r : rank;
-  return rank;
-}
-template <int Axis, traced X> constexpr auto index_scalars(const X& x) { return x; }
-template <int Axis, traced X, class First, class... Rest> constexpr auto index_scalars(const X& x, const First& first, const Rest&... rest) {
-  return index_scalars<Axis>(apply<element_function{Axis}>(x, first), rest...);
-}
+/// Of the first indices that are known at run time only: how many there are, and the rank that they have together.
+template <class... I> inline constexpr int leading_indices = 0;
+template <class... I> inline constexpr int rank_of_leading = 0;
+template <run_time_index First, class... Rest> inline constexpr int leading_indices<First, Rest...> = 1 + leading_indices<Rest...>;
+template <number First, class... Rest> inline constexpr int rank_of_leading<First, Rest...> = rank_of_leading<Rest...>;
+template <traced First, class... Rest>
+inline constexpr int rank_of_leading<First, Rest...> = First::rank() > rank_of_leading<Rest...> ? First::rank() : rank_of_leading<Rest...>;
 template <bool Apart> struct index_arrays_apart {
   constexpr message operator()() const {
     return !Apart ? message{} : message{} << "index: arrays of indices with another axis between them; index one axis with ct::take, or transpose the axes to be neighbours";
@@ -462,20 +455,14 @@ template <bool Apart> struct index_arrays_apart {
 template <int Axis, bool HasArray = false, traced X> constexpr auto index_axes(const X& x) { return x; }
 template <int Axis, bool HasArray = false, traced X, class First, class... Rest>
 constexpr auto index_axes(const X& x, const First& first, const Rest&... rest) {
-  constexpr int together = leading_run_time_indices<First, Rest...>;
-  if constexpr (together == 1) {
-    const auto i = index_var(x, first);
-    using wrong = index_arrays_apart<(HasArray && i.rank() > 0)>;
+  constexpr int together = leading_indices<First, Rest...>, rank = rank_of_leading<First, Rest...>;
+  if constexpr (together > 0) {
+    using wrong = index_arrays_apart<(HasArray && rank > 0)>;
     static_assert(report<wrong{}>(lines_of<wrong{}>{}));
-    return index_axes<Axis + i.rank(), HasArray || (i.rank() > 0)>(apply<element_function{Axis}>(x, i), rest...);
-  } else if constexpr (together > 1) {
-    return [&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
+    if constexpr (together == 1 || rank == 0) return index_axes<Axis + rank, HasArray || (rank > 0)>(apply<element_function{Axis}>(x, index_var(x, first)), rest...);
+    else return [&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
       const auto all = std::tie(first, rest...);
-      constexpr int rank = rank_of_indices<decltype(index_var(x, std::get<K>(all)))...>();
-      using wrong = index_arrays_apart<(HasArray && rank > 0)>;
-      static_assert(report<wrong{}>(lines_of<wrong{}>{}));
-      if constexpr (rank == 0) return index_axes<Axis, HasArray>(index_scalars<Axis>(x, index_var(x, std::get<K>(all))...), std::get<std::size_t(together) + L>(all)...);
-      else return index_axes<Axis + rank, true>(apply<element_function{Axis}>(x, index_var(x, std::get<K>(all))...), std::get<std::size_t(together) + L>(all)...);
+      return index_axes<Axis + rank, true>(apply<element_function{Axis}>(x, index_var(x, std::get<K>(all))...), std::get<std::size_t(together) + L>(all)...);
     }(std::make_index_sequence<std::size_t(together)>(), std::make_index_sequence<sizeof...(Rest) + 1 - std::size_t(together)>());
   } else {
     constexpr auto cut = [] {

@@ -20,7 +20,7 @@ struct lane_plan {
   bool keeps_columns = false;   // results that keep the lanes are in registers while a row, or a group of them, goes through the lanes
   bool has_fixed = false;       // some statement does not depend on the lane
   bool whole = false;           // short rows of whole vectors: nothing is masked
-  bool has_inner = false;       // most vectors see windows along the lanes inside of their rows: those run without a look at the ends
+  bool has_inner = false;       // most vectors see windows along the lanes inside of their rows, or are ahead of the diagonal: those run without a look at it
   bool always_partial = false;  // a long kernel is instantiated once, every access masked, to halve compile time
 };
 template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...> reductions) {
