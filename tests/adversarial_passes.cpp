@@ -130,12 +130,7 @@ TEST_CASE("a quotient by a number is a product with its reciprocal, where that i
 TEST_CASE("quotients by what a program has the reciprocal of, as derivatives do, are products with it") {
   const auto quotients = [](auto x, auto y, auto z) { return ct::sum(ct::sin(x / z) * (y / z)); };
   const auto x = between<double, 37>(-2, 2), y = between<double, 37>(-2, 2, 1), z = between<double, 37>(0.5, 3, 2);
-  const auto divisions = [&](const auto& f) {
-    int count = 0;
-    const std::string kernels = ct::jit(f).kernels(x, y, z);
-    for (std::size_t at = 0; (at = kernels.find(" div", at)) != std::string::npos; ++at) ++count;
-    return count;
-  };
+  const auto divisions = [&](const auto& f) { return occurrences(" div", ct::jit(f).kernels(x, y, z)); };
   const auto both = ct::value_and_grad(quotients, ct::wrt<0, 1, 2>);
   CHECK(divisions(quotients) == 2);
   CHECK(divisions(both) == 1);
@@ -161,12 +156,6 @@ TEST_CASE("views of computed values are computed as views, where no element is r
 }
 
 namespace {
-int count_of(const std::string& word, const std::string& text) {
-  int count = 0;
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
-  return count;
-}
-
 /// Numbers that may wait for the sum, and some that may not: at outputs, in sums of several, where they are large or tiny.
 constexpr auto with_numbers = [](auto x, auto y) {
   const auto twice = 2.0 * x, negative = -ct::sin(y);
@@ -215,16 +204,16 @@ TEST_CASE("numbers that multiply wait for a sum or another number") {
     return ct::sum(4.0 * (cube * cube - cube));
   });
   const std::string kernels = ct::jit(force).kernels(ct::array<double, 100>());
-  CHECK(count_of(" mul", kernels) + count_of(" fma", kernels) <= 6);
-  CHECK(count_of(" neg", kernels) + count_of(" add", kernels) + count_of(" sub", kernels) == 0);
+  CHECK(occurrences(" mul", kernels) + occurrences(" fma", kernels) <= 6);
+  CHECK(occurrences(" neg", kernels) + occurrences(" add", kernels) + occurrences(" sub", kernels) == 0);
   check_jit(force, 1e-14, between<double, 100>(0.5, 2));
 }
 
 TEST_CASE("a choice that what uses it makes again is not made") {
   const auto x = between<double, 21, 9>(-2, 2), y = between<double, 21, 9>(-1, 1, 1);
   check_jit(with_conditions, 1e-14, x, y);
-  CHECK(count_of(" select", ct::jit(safe_log).kernels(x)) == 1);
-  CHECK(count_of(" select", ct::jit(ct::grad(sum_of_logs)).kernels(x)) == 1);
+  CHECK(occurrences(" select", ct::jit(safe_log).kernels(x)) == 1);
+  CHECK(occurrences(" select", ct::jit(ct::grad(sum_of_logs)).kernels(x)) == 1);
   check_jit(ct::grad(sum_of_logs), 1e-14, x);
   const ct::array<double, 4> edges{0.0, -0.0, std::numeric_limits<double>::infinity(), -1.0};
   check_jit(safe_log, 0, edges);

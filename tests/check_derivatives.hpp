@@ -79,6 +79,13 @@ class numbers {
   }
 };
 
+/// How often a word is in a text.
+inline int occurrences(const std::string& word, const std::string& text) {
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
+  return count;
+}
+
 /// What differs between two lists of arrays, or "".
 inline std::string difference(const tensors& have, const tensors& want, double tolerance) {
   std::ostringstream s;
