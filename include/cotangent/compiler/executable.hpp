@@ -165,11 +165,12 @@ template <class Make, class Donated, class Backend> struct executable {
   /// The pointers and extents that a step names. Expanded: in a loop's body the compiler then sees through them.
   template <int Step> static COTANGENT_HOST_INLINE void local_arguments(const state& s, void** buffers, extent* extents) {
     constexpr step x = plan.steps[Step];
-    [&]<std::size_t... K>(std::index_sequence<K...>) {
-      const int done[] = {0, (buffers[K] = s.buffers[plan.step_buffers[std::size_t(x.buffers) + K]], 0)...};
-      (void)done;
-    }(std::make_index_sequence<std::size_t(x.buffer_count)>{});
+    set_buffers<x.buffers>(s, buffers, std::make_index_sequence<std::size_t(x.buffer_count)>{});
     for (int k = 0; k < x.slot_count; ++k) extents[k] = s.value(plan.slots[std::size_t(x.slots + k)]);
+  }
+  template <int First, std::size_t... K> static COTANGENT_HOST_INLINE void set_buffers(const state& s, void** buffers, std::index_sequence<K...>) {
+    const int done[] = {0, (buffers[K] = s.buffers[plan.step_buffers[First + K]], 0)...};
+    (void)done;
   }
 
   template <int Step> static consteval std::size_t name_kernel() {
@@ -247,7 +248,7 @@ template <class Make, class Donated, class Backend> struct executable {
         s.buffers[i] = arena + plan.buffers[std::size_t(i)].offset;
       }
     }
-    bind_data(s, std::make_index_sequence<std::size_t(buffer_count)>{});
+    bind_data(s, std::make_index_sequence<data_buffers.size()>{});
   }
   /// Where the pointers of inputs and outputs are: the buffers begin with the inputs and then the outputs.
   static COTANGENT_HOST_INLINE void*& input(state& s, int i) { return s.buffers[i]; }
@@ -278,12 +279,16 @@ template <class Make, class Donated, class Backend> struct executable {
     return r;
   }
   template <int B> static constexpr auto data = data_of<B>();
-  template <int B> static COTANGENT_HOST_INLINE int bind_one(state& s) {
-    if constexpr (plan.buffers[B].where == buffer::data) s.buffers[B] = const_cast<void*>(Backend::constant(s.queue, data<B>));
-    return 0;
-  }
-  template <std::size_t... B> static COTANGENT_HOST_INLINE void bind_data(state& s, std::index_sequence<B...>) {
-    const int done[] = {0, bind_one<int(B)>(s)...};
+  /// The buffers of array constants.
+  static constexpr auto data_buffers = [] {
+    std::array<int, std::size_t(std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const buffer& b) { return b.where == buffer::data; }))> r{};
+    std::size_t at = 0;
+    for (int i = 0; i < buffer_count; ++i)
+      if (plan.buffers[std::size_t(i)].where == buffer::data) r[at++] = i;
+    return r;
+  }();
+  template <std::size_t... I> static COTANGENT_HOST_INLINE void bind_data([[maybe_unused]] state& s, std::index_sequence<I...>) {
+    const int done[] = {0, (s.buffers[data_buffers[I]] = const_cast<void*>(Backend::constant(s.queue, data<data_buffers[I]>)), 0)...};
     (void)done;
   }
 

@@ -63,7 +63,7 @@ class scheduler {
 
   constexpr schedule run() {
     out_.statements.reserve(g_.nodes.count + g_.nodes.count / 8 + 16);
-    if (choices_.lanes > 0) find_reshaped_views();
+    find_reshaped_views();
     if (choices_.finds_places) find_places();
     require_memory();
     if (choices_.lanes == 0) copy_repeated_columns();

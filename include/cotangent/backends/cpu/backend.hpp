@@ -88,10 +88,11 @@ template <class Executable> struct steps {
     const T* a = static_cast<const T*>(buffers[0]);
     const T* b = static_cast<const T*>(buffers[1]);
     T* c = static_cast<T*>(buffers[2]);
-    constexpr bool is_static = !has_symbol(product) && !is_symbol(contracted);
-    if constexpr (is_static && product[0] == 1 && product[1] <= 16 && product[2] <= 16 && contracted <= 16) {
-      host::small_gemm<T, product[1], product[2], contracted, Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]), Executable::stride_of(right, where[4]),
-                      Executable::stride_of(right, where[5])>(a, b, c);
+    if constexpr (is_small_gemm<Step>()) {
+      constexpr extent m = product[1], n = product[2];
+      for (extent q = first; q < (last < 0 ? product[0] : last); ++q)
+        host::small_gemm<T, m, n, contracted, Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]), Executable::stride_of(right, where[4]),
+                         Executable::stride_of(right, where[5])>(a + q * Executable::stride_of(left, where[0]), b + q * Executable::stride_of(right, where[3]), c + q * m * n);
     } else {
       const auto [batches, m, n, k, left_strides, right_strides] = Executable::template product_of<Step>(s);
       host::matrix_operand<T> ma{a, left_strides[1], left_strides[2], left_strides[0]}, mb{b, right_strides[1], right_strides[2], right_strides[0]};
@@ -129,15 +130,20 @@ template <class Executable> struct steps {
     host::opaque<primitive_with_id<n.op_id>>::template run<type_of<type>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
   }
 
-  /// Whether a small gemm runs without rows, so that the kernel after it runs by itself.
+  /// Whether a gemm is so small that it is a few loops over numbers: it runs in one thread, and the kernel on its rows by itself.
   template <int Step> static constexpr bool is_small_gemm() {
     constexpr int n = plan.steps[Step].node;
     if constexpr (n < 0) return false;
+    else if constexpr (graph.nodes[n].op_id != primitive_of<gemm_p>.id) return false;
     else {
       constexpr shape p = graph.nodes[n].dims;
       constexpr extent axis = graph.attributes[std::size_t(graph.nodes[n].attributes) + 2];
       constexpr extent k = axis < 0 ? 1 : graph.nodes[Executable::template operand_node<n, 0>()].dims[int(axis)];
-      return !has_symbol(p) && !is_symbol(k) && p[0] == 1 && p[1] <= 16 && p[2] <= 16 && k <= 16;
+      constexpr extent small = 16, few_terms = 4, short_row = 128, little_work = 1 << 16;
+      if (has_symbol(p) || is_symbol(k) || k > small) return false;
+      if (p[0] == 1 && p[1] <= small && p[2] <= small) return true;
+      constexpr host::gemm_form form = form_of_gemm<Step>();
+      return k <= few_terms && p[2] <= short_row && p.size() * k <= little_work && !form.narrow;
     }
   }
 

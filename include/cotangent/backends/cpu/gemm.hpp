@@ -212,15 +212,17 @@ void gemm(extent batch, extent m, extent n, extent k, matrix_operand<T> a, matri
   });
 }
 
-/// c = a b for sizes and strides known at compile time, each at most 16: no calls and no loops remain.
+/// c = a b for sizes and strides known at compile time, of few terms and short rows: a row is in registers or nearby.
 template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, extent BRow, extent BColumn>
 inline __attribute__((always_inline)) void small_gemm(const T* a, const T* b, T* c) {
   for (extent i = 0; i < M; ++i) {
     T row[N > 0 ? N : 1] = {};
     for (extent p = 0; p < K; ++p)
       for (extent j = 0; j < N; ++j) {
-        if constexpr (std::is_same_v<T, bool>) row[j] |= bool(a[i * ARow + p * AColumn] & b[p * BRow + j * BColumn]);
-        else row[j] += a[i * ARow + p * AColumn] * b[p * BRow + j * BColumn];
+        const T x = a[i * ARow + p * AColumn], y = b[p * BRow + j * BColumn];
+        if constexpr (std::is_same_v<T, bool>) row[j] |= bool(x & y);
+        else if constexpr (std::is_integral_v<T>) row[j] = T(std::make_unsigned_t<T>(row[j]) + std::make_unsigned_t<T>(x) * std::make_unsigned_t<T>(y));
+        else row[j] += x * y;
       }
     for (extent j = 0; j < N; ++j) c[i * N + j] = row[j];
   }

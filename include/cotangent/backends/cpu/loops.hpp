@@ -37,7 +37,7 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   p.keeps_columns = p.grouped || Layout::shape.ascends;
   const int varying = Layout::shape.varying.total();
   p.has_fixed = Layout::shape.fixed.total() > 0;
-  p.unroll = varying <= 16 ? 4 : varying <= 48 ? 2 : 1;
+  p.unroll = varying <= 16 ? 4 : 1;
   while (p.unroll > 1 && p.lanes >= 0 && p.lanes < p.unroll * p.width) p.unroll /= 2;
   p.whole = dims.rank > 1 && p.lanes > 0 && p.lanes % p.width == 0 && p.lanes <= 8 * p.width;
   p.always_partial = is_long_kernel<Layout> && !p.whole;
@@ -62,7 +62,7 @@ COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> step
                                       [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
   evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>, Inner> e(at, lane, count, fixed, sums);
-  evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+  if constexpr (has_stage<Analysis, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
   if constexpr (plan.grouped && plan.has_fixed)
     if (starts_row) evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
   evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
@@ -107,7 +107,7 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   fixed_registers<Layout, N> fixed;
   if constexpr (plan.has_fixed && !plan.grouped) {
     evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(at, first, N, fixed, sums[0]);
-    evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+    if constexpr (has_stage<Analysis, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
     evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
   }
   extent lane = first;
@@ -118,9 +118,11 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
       if (lane >= begin && lane + U * N <= end) run_vectors<false, U, true>(steps, at, lane, N, rows, fixed, sums);
       else run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
     }
-  } else if constexpr (!plan.always_partial || N == 1)
+  } else if constexpr ((!plan.always_partial || N == 1) && (plan.lanes < 0 || plan.lanes >= U * N))
     for (; lane + U * N <= last; lane += U * N) run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
-  constexpr bool has_rest = plan.whole ? plan.lanes / N % U > 0 : N > 1 || U > 1;
+  // Rows are cut at multiples of 64 lanes, unless they are a kernel's only dimension, or begin at the diagonal.
+  constexpr bool whole_vectors = Layout::dims.rank > 1 && plan.lanes >= 0 && plan.lanes % (U * N) == 0 && 64 % (U * N) == 0 && !Layout::shape.ascends;
+  constexpr bool has_rest = (N > 1 || U > 1) && (plan.always_partial || !whole_vectors);
   if constexpr (has_rest)
     for (; lane < last; lane += N) run_vectors<!plan.whole, 1>(steps, at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
 }
@@ -151,7 +153,7 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
     rows[r].index[inner] += r;
     if constexpr (plan.has_fixed) {
       evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
-      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+      if constexpr (has_stage<Analysis, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
       evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
     }
     sums[r].to = &to;
@@ -173,25 +175,30 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
   constexpr int outer = Layout::dims.outer();
   // Sums over lanes go to their results this often: rounding errors grow with the length of a sum.
-  constexpr extent block = plan.sums_lanes ? 8192 : std::numeric_limits<extent>::max() / 2;
+  [[maybe_unused]] constexpr extent block = plan.sums_lanes ? 8192 : std::numeric_limits<extent>::max() / 2;
   constexpr extent group = 8;
+  constexpr bool reduces = Layout::shape.reductions > 0;  // if not, there is less to compile
   sums_of<Layout, Reductions> sums[plan.unroll];
-  for (auto& s : sums) {
-    s.to = &to;
-    s.template clear<reduction::whole>();
-  }
+  if constexpr (reduces)
+    for (auto& s : sums) {
+      s.to = &to;
+      s.template clear<reduction::whole>();
+    }
   extent row = b.first_row;
   if constexpr (outer > 0)
     for (extent d = outer - 1, rest = row; d >= 0; --d) {
       at.index[d] = extents[d] > 0 ? rest % extents[d] : 0;
       rest = extents[d] > 0 ? rest / extents[d] : 0;
     }
-  for (extent summed = 0; row < b.last_row;) {
+  [[maybe_unused]] extent summed = 0;
+  while (row < b.last_row) {
     extent rows = 1;
     if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
     if (plan.together > 1 && b.last_row - row >= plan.together && extents[outer - 1] - at.index[outer - 1] >= plan.together) {
       rows = plan.together;
       if constexpr (plan.together > 1) sweep_together(steps, at, b.first_lane, b.last_lane, to, std::make_index_sequence<std::size_t(plan.together)>());
+    } else if constexpr (!reduces) {
+      run_lanes(steps, at, b.first_lane, b.last_lane, rows, sums);
     } else {
       for (auto& s : sums) s.locate(at), s.template clear<reduction::place>();
       extent first = b.first_lane;
@@ -217,7 +224,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
       at.index[d] = 0;
     }
   }
-  finish_sums<reduction::whole>(sums, at);
+  if constexpr (reduces) finish_sums<reduction::whole>(sums, at);
 }
 
 /// Points `to` at a reduction's results in the caller's buffer and sets those whose index along the outermost
@@ -434,20 +441,32 @@ void run_part(const position<layout_of<Kernel>>& at, const extent* extents, cons
   if constexpr (layout_of<Kernel>::shape.stores_once) store_fence();
 }
 
+/// Whether the extents of a kernel are known and it is not worth more than one task: then no code is made that cuts it.
+template <class Layout, class... R> constexpr bool is_one_task(reduce_list<R...>) {
+  if constexpr (!Layout::is_static) return false;
+  else {
+    constexpr reduce_facts reductions[] = {reduce_facts{}, reduce_parts<R>::facts...};
+    extent extents[Layout::dims.rank > 0 ? Layout::dims.rank : 1] = {};
+    for (int d = 0; d < Layout::dims.rank; ++d) extents[d] = Layout::extent_of(d, nullptr);
+    return partition_of(Layout::shape, Layout::dims.rank, reductions + 1, extents).tasks() <= 1;
+  }
+}
+
 /// Runs a kernel. `buffers` are the pointers, and `extents` the run-time extents, that its type numbers. An output
 /// may be the memory of an input that is accessed in the same way. Results do not depend on the number of threads.
 template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, const extent* extents) {
   using layout = layout_of<Kernel>;
   constexpr extent small = 64;
-  if constexpr (layout::is_static && layout::points <= small) {
+  if constexpr (is_one_task<layout>(reductions_of<Kernel>{})) {
     const position<layout> at(buffers, extents);
     extent sizes[layout::dims.rank > 0 ? layout::dims.rank : 1], rows = 1;
     for (int d = 0; d < layout::dims.rank; ++d) sizes[d] = layout::extent_of(d, at.slots);
     for (int d = 0; d < layout::dims.outer(); ++d) rows *= sizes[d];
+    const box all{0, rows, 0, layout::dims.rank > 0 ? sizes[layout::dims.rank - 1] : 1};
     targets<layout> to;
     start_reductions(reductions_of<Kernel>{}, at, sizes, to);
-    if constexpr (layout::points > 0)
-      sweep(program_of<Kernel>{}, at, sizes, {0, rows, 0, layout::dims.rank > 0 ? sizes[layout::dims.rank - 1] : 1}, to);
+    if constexpr (layout::points > small) run_part<Kernel>(at, sizes, all, to);
+    else if constexpr (layout::points > 0) sweep(program_of<Kernel>{}, at, sizes, all, to);
   } else {
     tasks<layout, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run();
   }
