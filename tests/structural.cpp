@@ -118,6 +118,49 @@ TEST_CASE("roll by a run-time shift of either sign and any size is that of a loo
   }
 }
 
+namespace {
+constexpr auto moved_ones = [](auto x, auto y) {  // [7] [3,1,5]
+  const auto row = ct::expand_dims<0>(ct::sin(x)), column = ct::expand_dims<1>(ct::cos(x));
+  const auto square = ct::squeeze(y * y), first = ct::slice<ct::range<0, 1>>(square * 2.0);
+  return std::tuple(row + 1.0, ct::transpose(column) * row, row * column, ct::matmul(row, column), ct::sum(row * 3.0, ct::axis<1>), x / ct::sum(ct::exp(x), ct::axis<0>, ct::keepdims),
+                    ct::reshape<5, 1, 3>(y * 0.5), ct::transpose<2, 1, 0>(ct::exp(y)) + 1.0, ct::sum(ct::reshape<3, 5>(ct::sin(y)), ct::axis<0>), first,
+                    ct::stack<0>(ct::sum(x * x), ct::max(x)), ct::concatenate<1>(y * 2.0, ct::expand_dims<1>(square)), ct::expand_dims<0>(ct::arange<double, 7>()) + row,
+                    ct::take<0>(ct::reshape<3, 5>(y), ct::arange<int, 1>()) - first, ct::slice<ct::full_extent, ct::range<2, 5>>(ct::expand_dims<0>(ct::roll<0, 2>(x))) * 2.0);
+};
+constexpr auto windows_of_ones = [](auto x, auto y) {  // [7] [3,1,5]: windows look elsewhere along axes of one element
+  const auto below = ct::pad<ct::low<0, 1, 0>, ct::high<0, 0, 2>>(y, 0.0);  // [3,2,7]
+  const auto row = ct::expand_dims<0>(ct::sin(x));
+  return std::tuple(ct::slice<ct::full_extent, ct::range<1, 2>>(below) * 2.0, ct::slice<ct::full_extent, ct::range<0, 1>>(below) + 1.0, ct::roll<1, 1>(y) * y,
+                    ct::slice<ct::full_extent, ct::range<2, 3>>(ct::roll<1, -1>(row)) + x(ct::index<0>), row + ct::expand_dims<0>(ct::roll<0, 1>(x)), ct::slice<ct::full_extent, ct::range<2, 5>>(ct::expand_dims<0>(ct::roll<0, 2>(x))) * 2.0);
+};
+}  // namespace
+
+TEST_CASE("axes of one element come and go anywhere") {
+  check_rules_of(moved_ones, std::tuple(between<double, 7>(0.1, 1), between<double, 3, 1, 5>(-1, 1)));
+  check_jit(moved_ones, 1e-14, between<double, 7>(0.1, 1), between<double, 3, 1, 5>(-1, 1));
+  check_jit(windows_of_ones, 1e-15, between<double, 7>(-1, 1), between<double, 3, 1, 5>(-1, 1));
+  check_rules_of(windows_of_ones, std::tuple(between<double, 7>(-1, 1), between<double, 3, 1, 5>(-1, 1)));
+  constexpr auto gradients = ct::vmap(ct::grad([](auto x, auto y) { return ct::sum(ct::exp(ct::expand_dims<0>(x) - ct::expand_dims<1>(y)) * ct::expand_dims<0>(x)); }));
+  check_jit(gradients, 1e-13, between<double, 1, 4>(-1, 1), between<double, 1, 3>(-1, 1));
+  check_jit(gradients, 1e-13, between<double, 70, 4>(-1, 1), between<double, 70, 3>(-1, 1));
+  for (int n : {0, 1, 40}) {
+    ct::array<double, ct::dyn> x({n});
+    std::copy_n(between<double, 40>(-1, 1).data(), n, x.data());
+    check_jit([](auto v) { return std::tuple(ct::expand_dims<0>(ct::sin(v)) * 2.0, ct::transpose(ct::expand_dims<1>(v * v)) + v, ct::sum(ct::expand_dims<0>(v) * v), ct::stack<0>(v, v + 1.0)); }, 1e-13, x);
+  }
+}
+
+TEST_CASE("axes of one element do not end a kernel") {
+  const auto kernels = [](const auto& f, const auto&... x) { return occurrences("kernel over", ct::jit(f).kernels(x...)); };
+  const ct::array<float, 1000> x;
+  CHECK(kernels([](auto v) { return ct::expand_dims<0>(ct::sin(v)) + 1.0f; }, x) == 1);
+  CHECK(kernels([](auto v) { return ct::squeeze(ct::exp(ct::expand_dims<1>(ct::sin(v)))) * v; }, x) == 1);
+  CHECK(kernels([](auto v) { return ct::sum(ct::exp(ct::expand_dims<0>(v * v)), ct::axis<1>); }, x) == 1);
+  CHECK(kernels([](auto v) { return ct::transpose(ct::expand_dims<1>(v * v)) + ct::expand_dims<0>(v); }, x) == 1);
+  // A reshape of a view is a view where strides allow it.
+  CHECK(kernels([](auto m) { return ct::reshape<4, 5, 5>(ct::slice<ct::full_extent, ct::range<5, 30>>(m)) + 1.0f; }, ct::array<float, 4, 50>()) == 1);
+}
+
 TEST_CASE("layout changes larger than a vector block keep every element in place") {
   constexpr auto f = [](auto x) { return std::tuple(ct::transpose(x) * 2.0f, ct::flip<1>(ct::transpose(x)) + 1.0f, ct::roll<1, 7>(x), ct::reshape<65, 37>(x) * 3.0f); };
   check_jit(f, 0, between<float, 37, 65>(-1, 1));

@@ -63,6 +63,7 @@ class scheduler {
 
   constexpr schedule run() {
     out_.statements.reserve(g_.nodes.count + g_.nodes.count / 8 + 16);
+    for (int n = 0; n < g_.size(); ++n) keeps_ones_ = keeps_ones_ || (is_window(n) && at(n).dims.contains(1));
     find_reshaped_views();
     if (choices_.finds_places) find_places();
     require_memory();
@@ -120,7 +121,9 @@ class scheduler {
   sequence<int> extremum_;      // per node: of the index of an extremum, the reduction that is the extremum; else -1
   flag_list left_out_;          // per node: only such an index needs it, and kernels find that without it
   sequence<int> origin_;        // per node: the node whose memory or register it is read from, through views and reshapes
-  sequence<int> space_;         // per node: the number of its shape in spaces_
+  sequence<int> same_;          // per node: the node that has its elements at the same points of a space, behind moved ones
+  sequence<int> space_;         // per node: the number of its points' space in spaces_
+  bool keeps_ones_ = false;     // spaces have axes of one element: windows look elsewhere along them
   sequence<role> kinds_;        // per node
   sequence<group> groups_;
   sequence<write> writes_;
@@ -160,19 +163,55 @@ class scheduler {
 
   /// The node whose memory `n` reads through reshapes.
   constexpr int behind_reshapes(int n) const {
-    while (is_reshape(n) && kind(n) != role::view && !copied_.items[n]) n = g_.operand(n, 0);
+    while ((is_reshape(n) && kind(n) != role::view && !copied_.items[n]) || only_moves_ones(n)) n = g_.operand(n, 0);
     return n;
+  }
+
+  /// The extents that a space has of an array's: those that are not 1. Arrays that differ in axes of one element are computed at
+  /// the same points.
+  constexpr shape space_of(const shape& dims) const {
+    if (keeps_ones_) return dims;
+    shape r;
+    for (extent e : dims)
+      if (e != 1) r.push_back(e);
+    return r;
+  }
+  /// An access to such an array, by those axes.
+  constexpr buffer_access in_space(const buffer_access& a, const shape& dims) const {
+    if (keeps_ones_) return a;
+    buffer_access r{a.offset, {}};
+    for (int i = 0; i < dims.rank; ++i)
+      if (dims[i] != 1) r.strides.push_back(a.strides[i]);
+    return r;
+  }
+  /// Whether a view or reshape only adds, drops or moves axes of one element.
+  constexpr bool only_moves_ones(int n) const {
+    if (keeps_ones_ || copied_.items[n]) return false;
+    const node& x = at(n);
+    const bool spreads = is(n, primitive_of<broadcast_in_dim_p>.id), turns = is(n, primitive_of<transpose_p>.id);
+    if (!spreads && !turns && !is_reshape(n)) return false;
+    const shape& from = at(g_.operand(n, 0)).dims;
+    if (!(space_of(from) == space_of(x.dims))) return false;
+    int last = -1;  // of the axes that are more than one element: they must stay in order
+    for (int i = 0; i < (spreads ? from.rank : turns ? x.dims.rank : 0); ++i) {
+      const int to = int(g_.attribute(n, spreads ? x.dims.rank + i : i));
+      if ((spreads ? from[i] : x.dims[i]) == 1) continue;
+      if (to < last) return false;
+      last = to;
+    }
+    return true;
   }
 
   constexpr bool is_behind_barrier(int n) const { return kind(n) == role::element && is(g_.operand(n, 0), primitive_of<barrier_p>.id); }
 
   constexpr void find_origins() {
-    origin_.reserve(g_.nodes.count);
+    origin_.reserve(g_.nodes.count), same_.reserve(g_.nodes.count);
     for (int n = 0; n < g_.size(); ++n) {
       const bool through = !copied_.items[n] && (kinds_.items[n] == role::view || is_reshape(n));
       origin_.items[n] = through ? origin_.items[g_.operand(n, 0)] : n;
+      same_.items[n] = through && only_moves_ones(n) ? same_.items[g_.operand(n, 0)] : n;
     }
-    origin_.count = g_.nodes.count;
+    origin_.count = same_.count = g_.nodes.count;
   }
 
   /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
@@ -273,6 +312,7 @@ class scheduler {
     for (int n = 0; n < g_.size(); ++n) {
       if (at(n).is_input()) continue;
       const role k = kind(n);
+      if (only_moves_ones(n)) continue;
       if (k == role::view) require_windows(n);
       const bool whole = (k == role::opaque && !is_of_parts(n)) || k == role::call;
       if (!whole && k != role::gather) continue;
@@ -281,7 +321,8 @@ class scheduler {
   }
   /// A view of a window, or a window into a constant, is of a copy.
   constexpr void require_windows(int n) {
-    const int x = g_.operand(n, 0);
+    int x = g_.operand(n, 0);
+    while (only_moves_ones(x)) x = g_.operand(x, 0);
     if (is_window(x)) need_memory(x, true);
     if (!is_window(n)) return;
     int from = x;
@@ -305,6 +346,7 @@ class scheduler {
   }
   /// `contiguous_form`: the elements must be in row-major order of their own.
   constexpr void need_memory(int n, bool contiguous_form) {
+    while (only_moves_ones(n)) n = g_.operand(n, 0);
     if (kind(n) == role::view && !contiguous_form && !is_window(n)) {
       need_memory(g_.operand(n, 0), false);
       return;
@@ -318,7 +360,7 @@ class scheduler {
     const int made = group_.items[from];
     if (made < 0) return 0;
     const group& there = groups_.items[made];
-    if (n != from || there.space_number != space) return made + 1;
+    if (same_.items[n] != from || there.space_number != space) return made + 1;
     const role k = kinds_.items[from];
     return k == role::pointwise || k == role::gather || (copied_.items[from] && !is_of_parts(from)) ? made : made + 1;
   }
@@ -336,9 +378,10 @@ class scheduler {
   }
   constexpr void find_spaces() {
     space_.reserve(g_.nodes.count);
-    int last = space_number({});  // neighbours mostly have one shape
+    int last = space_number({});
+    shape dims;  // neighbours mostly have one shape
     for (std::size_t n = 0; n < g_.nodes.count; ++n) {
-      if (!(g_.nodes.items[n].dims == spaces_.items[last])) last = space_number(g_.nodes.items[n].dims);
+      if (!(g_.nodes.items[n].dims == dims)) dims = g_.nodes.items[n].dims, last = space_number(space_of(dims));
       space_.items[n] = last;
     }
     space_.count = g_.nodes.count;
@@ -644,7 +687,7 @@ class scheduler {
     if (--looks < 0 || kinds_.items[n] != role::pointwise || copied_.items[n] || at(n).op->flops > 2) return most + 1;
     int cost = 1;
     for (int k = 0; k < at(n).operand_count && cost <= most; ++k) {
-      const int o = g_.operand(n, k), from = origin_.items[o];
+      const int o = same_.items[g_.operand(n, k)], from = origin_.items[o];
       const bool in_memory = from != o || group_.items[o] < 0 || stored_.items[o] || kinds_.items[o] != role::pointwise;
       const int again = in_memory ? most + 1 : cost_again(o, most, looks, from_smaller);
       if (again <= most) cost += again;
@@ -657,6 +700,7 @@ class scheduler {
   /// view. What is cheap is computed again there, from operands that then must be stored.
   constexpr void use(int n, int from, int by) {
     const int made = group_.items[from];
+    n = same_.items[n];
     if (made < 0 || (made == by && n == from) || stored_.items[from]) return;
     const group& user = groups_.items[by];
     if (n == from && user.space_number == space_.items[from] && is_cheap(from)) use_operands(from, by);
@@ -667,7 +711,7 @@ class scheduler {
     const int* read = g_.operands.items + x.operands;
     for (int k = 0; k < x.operand_count; ++k) {
       const int from = origin_.items[read[k]], made = group_.items[from];
-      if (made < 0 || (made == by && read[k] == from)) continue;  // as in `use`: the common case without a call
+      if (made < 0 || (made == by && same_.items[read[k]] == from)) continue;  // as in `use`: the common case without a call
       use(read[k], from, by);
     }
   }
@@ -746,7 +790,8 @@ class scheduler {
     out_.slots.push_back(e);
     return symbol_base + step_.slot_count++;
   }
-  constexpr buffer_access local_access(buffer_access a) {
+  constexpr buffer_access local_access(buffer_access a, const shape& dims) {
+    a = in_space(a, dims);
     a.offset = local_extent(a.offset);
     for (int i = 0; i < a.strides.rank; ++i) a.strides[i] = local_extent(a.strides[i]);
     return a;
@@ -773,8 +818,9 @@ class scheduler {
 
   /// The register that holds node n at the current point.
   constexpr int fetch(int n) {
+    n = same_.items[n];
     if (register_group_.items[n] == current_) return register_.items[n];
-    const int r = is_again(n) ? apply(n) : is(n, primitive_of<constant_p>.id) ? fetch_constant(n) : fetch_leaf(resolve(n));
+    const int r = is_again(n) ? apply(n) : is(n, primitive_of<constant_p>.id) ? fetch_constant(n) : fetch_leaf(resolve(n), at(n).dims);
     register_.items[n] = r;
     register_group_.items[n] = current_;
     return r;
@@ -800,14 +846,14 @@ class scheduler {
     s.what = statement::constant, s.type = at(n).type, s.bits = at(n).bits;
     return step_.statement_count - 1;
   }
-  constexpr int fetch_leaf(const leaf& l) {
+  constexpr int fetch_leaf(const leaf& l, const shape& dims) {
     if (is(l.node, primitive_of<constant_p>.id)) return fetch_constant(l.node);
-    if (is(l.node, primitive_of<iota_p>.id)) return fetch_iota(l, at(l.node).type);
+    if (is(l.node, primitive_of<iota_p>.id)) return fetch_iota({l.node, in_space(l.access, dims)}, at(l.node).type);
     statement s;
     s.what = statement::load, s.type = at(l.node).type;
     s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
     if (l.window >= 0) add_windows(s, l);
-    s.where = local_access(l.access);
+    s.where = local_access(l.access, dims);
     return add_statement(s);
   }
   constexpr void add_windows(statement& s, const leaf& l) {
@@ -900,9 +946,9 @@ class scheduler {
   constexpr void emit_member(const member& m, const shape& space) {
     if (m.write >= 0) {
       const write& w = writes_[std::size_t(m.write)];
-      const bool fill = w.target >= 0 && at(w.source).dims.rank == 0 && space.rank > 0;  // a pad's scalar
+      const bool fill = w.target >= 0 && at(w.source).dims.rank == 0 && w.window.strides.rank > 0;  // a pad's scalar
       emit_store(fill ? fetch_scalar(w.source, space.rank) : fetch(w.source), at(w.source).type,
-                 w.output >= 0 ? output_buffers_[std::size_t(w.output)] : buffer_[std::size_t(w.target)], w.window);
+                 w.output >= 0 ? output_buffers_[std::size_t(w.output)] : buffer_[std::size_t(w.target)], w.window, at(fill ? w.target : w.source).dims);
       return;
     }
     const int n = m.node;
@@ -911,20 +957,20 @@ class scheduler {
       copied_[std::size_t(n)] = 0;
       const int r = fetch(n);
       copied_[std::size_t(n)] = 1;
-      emit_store(r, x.type, buffer_[std::size_t(n)], {0, contiguous(space)});
+      emit_store(r, x.type, buffer_[std::size_t(n)], {0, contiguous(x.dims)}, x.dims);
       return;
     }
     if (kinds_.items[n] == role::reduction) {
-      emit_reduction(n, space);
+      emit_reduction(n);
       return;
     }
     const int r = kinds_.items[n] == role::gather ? emit_gather(n) : apply(n);
     register_.items[n] = r;
     register_group_.items[n] = current_;
-    if (stored_.items[n]) emit_store(r, x.type, buffer_[std::size_t(n)], {0, contiguous(space)});
+    if (stored_.items[n]) emit_store(r, x.type, buffer_[std::size_t(n)], {0, contiguous(x.dims)}, x.dims);
   }
 
-  constexpr void emit_reduction(int n, const shape& space) {
+  constexpr void emit_reduction(int n) {
     const node& x = at(n);
     statement s;
     s.what = statement::reduce, s.type = x.type, s.node = n, s.op_id = x.op_id, s.register_count = x.operand_count;
@@ -932,12 +978,13 @@ class scheduler {
     if (const int m = extremum_.empty() ? -1 : extremum_.items[n]; m >= 0)
       s.finds_place = true, s.type = at(m).type, s.node = m, s.op_id = at(m).op_id;
     s.buffer = local_buffer(buffer_[std::size_t(n)]);
-    s.where = {0, filled(space.rank, 0)};
+    const shape& dims = at(reduced(n)).dims;
+    s.where = {0, filled(dims.rank, 0)};
     shape axes;
     for (int k = 0; k < x.attribute_count; ++k) axes.push_back(g_.attribute(n, k));
-    const shape kept = complement(axes, space.rank), strides = contiguous(x.dims);
+    const shape kept = complement(axes, dims.rank), strides = contiguous(x.dims);
     for (int i = 0; i < kept.rank; ++i) s.where.strides[int(kept[i])] = strides[i];
-    s.where = local_access(s.where);
+    s.where = local_access(s.where, dims);
     add_statement(s);
   }
 
@@ -949,7 +996,7 @@ class scheduler {
     if (is(l.node, primitive_of<constant_p>.id)) s.what = statement::constant, s.bits = at(l.node).bits;
     else {
       s.what = statement::load, s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
-      s.where = local_access({l.access.offset, filled(rank, 0)});
+      s.where = {local_extent(l.access.offset), filled(rank, 0)};
     }
     return add_statement(s);
   }
@@ -975,14 +1022,15 @@ class scheduler {
       }
     }
     s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
-    s.where = local_access(s.where);
+    s.where = local_access(s.where, at(n).dims);
     return add_statement(s);
   }
 
-  constexpr void emit_store(int r, dtype type, int global, const buffer_access& where) {
+  /// `where` has the strides of an array with these extents.
+  constexpr void emit_store(int r, dtype type, int global, const buffer_access& where, const shape& dims) {
     statement s;
     s.what = statement::store, s.type = type, s.registers[0] = r, s.register_count = 1;
-    s.buffer = local_buffer(global), s.where = local_access(where);
+    s.buffer = local_buffer(global), s.where = local_access(where, dims);
     add_statement(s);
   }
 
@@ -996,7 +1044,7 @@ class scheduler {
     const shape rows = contiguous(x.space);
     if (b_.symbols.combine(symbol::product, x.space[0], rows[0]) != b_.symbols.combine(symbol::product, product[1], product[2])) return false;
     bool reads = false;
-    const buffer_access whole = local_access({0, rows});
+    const buffer_access whole = local_access({0, rows}, x.space);
     for (int i = 0; i < step_.statement_count; ++i) {
       const statement& s = out_.statements[std::size_t(step_.statements + i)];
       if (s.what == statement::reduce && s.where.strides[0] == 0) return false;
