@@ -269,7 +269,8 @@ template <class... Tags> constexpr reduction_axes axes_from_tags() {
   reduction_axes r;
   [[maybe_unused]] const auto read = [&]<class Tag>(Tag) {
     if constexpr (std::is_same_v<Tag, keepdims_tag>) r.keepdims = true;
-    else r.all = false, r.axes = Tag::list;
+    else if constexpr (requires { Tag::list; }) r.all = false, r.axes = Tag::list;
+    else static_assert(std::is_same_v<Tag, keepdims_tag>, "a reduction's axes are types: say ct::axis<0> or ct::axis<0, 1>, and ct::keepdims if they stay; not a number");
   };
   (read(Tags{}), ...);
   return r;

@@ -43,6 +43,14 @@ template <class T, extent... Extents> struct var {
   template <class... I> constexpr auto operator()(const I&... i) const;
 };
 
+/// Not allowed: ct::var(x) would be a copy of x where its variance is meant.
+template <class T> struct no_variance;
+template <class T> struct var<no_variance<T>> {
+  static_assert(sizeof(T) == 0, "ct::var is the type of a traced array; its variance is ct::variance(x) or ct::variance(x, ct::axis<0>)");
+  constexpr var(const auto&...) {}
+};
+template <class T, extent... E, class... Tags> explicit var(const var<T, E...>&, Tags...) -> var<no_variance<T>>;
+
 template <class X> struct var_traits {
   static constexpr bool is_var = false;
 };

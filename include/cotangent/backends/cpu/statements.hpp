@@ -137,11 +137,9 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
   }
 
   /// The address of an access for the first lane, without what its varying index registers add.
-  COTANGENT_LANES template <class T, int B, extent Offset, extent... Strides, class... X> COTANGENT_INLINE T* address(access<Offset, Strides...>, X... indices) {
-    constexpr extent along = lane_stride<Layout, access<Offset, Strides...>>;
-    int d = 0;  // (as in row_offset: a call less for each access)
-    const extent steps[] = {value_of<Offset>(at.slots) + lane * value_of<along>(at.slots), at.outer_step(d++, value_of<Strides>(at.slots))..., fixed_step(indices)...};
-    extent offset = 0;
+  COTANGENT_LANES template <class T, int B, class Access, class... X> COTANGENT_INLINE T* address(Access access, X... indices) {
+    extent offset = row_offset(access, at) + lane * value_of<lane_stride<Layout, Access>>(at.slots);
+    const extent steps[] = {0, fixed_step(indices)...};
     for (extent s : steps) offset += s;
     return static_cast<T*>(at.buffers[B]) + offset;
   }
