@@ -120,8 +120,10 @@ TEST_CASE("roll by a run-time shift of either sign and any size is that of a loo
 
 namespace {
 constexpr auto moved_ones = [](auto x, auto y) {  // [7] [3,1,5]
-  const auto row = ct::expand_dims<0>(ct::sin(x)), column = ct::expand_dims<1>(ct::cos(x));
-  const auto square = ct::squeeze(y * y), first = ct::slice<ct::range<0, 1>>(square * 2.0);
+  const auto row = ct::expand_dims<0>(ct::sin(x));
+  const auto column = ct::expand_dims<1>(ct::cos(x));
+  const auto square = ct::squeeze(y * y);
+  const auto first = ct::slice<ct::range<0, 1>>(square * 2.0);
   return std::tuple(row + 1.0, ct::transpose(column) * row, row * column, ct::matmul(row, column), ct::sum(row * 3.0, ct::axis<1>), x / ct::sum(ct::exp(x), ct::axis<0>, ct::keepdims),
                     ct::reshape<5, 1, 3>(y * 0.5), ct::transpose<2, 1, 0>(ct::exp(y)) + 1.0, ct::sum(ct::reshape<3, 5>(ct::sin(y)), ct::axis<0>), first,
                     ct::stack<0>(ct::sum(x * x), ct::max(x)), ct::concatenate<1>(y * 2.0, ct::expand_dims<1>(square)), ct::expand_dims<0>(ct::arange<double, 7>()) + row,
