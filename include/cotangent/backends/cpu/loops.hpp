@@ -239,7 +239,7 @@ COTANGENT_HOST_INLINE int start_reduction(const position<Layout>& at, const exte
   to.base[place] = base;
   for (int d = 0; d < Layout::dims.rank; ++d) to.strides[place][d] = r.strides[d];
   T* from = base + (Layout::dims.rank > 0 ? first * r.strides[0] : 0);
-  if constexpr (!parts::finds_place) r.each([from](extent i) { from[i] = parts::operation::template identity<T>(); });
+  if constexpr (!parts::finds_place) r.template clear<typename parts::operation>(from);
   return 0;
 }
 template <class Layout, class... R>
@@ -408,19 +408,19 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     constexpr int place = reduce_parts<Reduce>::facts.place;
     return copies_[place] == 0 ? 0 : combine<Reduce>(static_cast<typename reduce_parts<Reduce>::type*>(to_.base[place]));
   }
-  /// Combines the partial results, in order, into the caller's buffer.
   template <class Reduce> int combine(typename reduce_parts<Reduce>::type* partial) {
     using parts = reduce_parts<Reduce>;
-    using T = typename parts::type;
-    constexpr int place = parts::facts.place;
+    combine_results<typename parts::operation>(parts::facts.place, partial, static_cast<typename parts::type*>(at_.buffers[parts::buffer]) + value_of<parts::offset>(at_.slots));
+    return 0;
+  }
+  /// Combines the partial results of the reduction number `place`, in order, into the caller's buffer.
+  template <class Op, class T> void combine_results(int place, T* partial, T* base) const {
     const results<Layout>& r = results_[place];
     constexpr extent block = 4096;
     parallel_for(divide_up(r.size, block), [&](extent b) {
-      combine_copies<typename parts::operation, T, mask_bytes<Layout>>(partial, r.size, copies_[place], b * block, smaller((b + 1) * block, r.size));
+      combine_copies<Op, T, mask_bytes<Layout>>(partial, r.size, copies_[place], b * block, smaller((b + 1) * block, r.size));
     });
-    T* base = static_cast<T*>(at_.buffers[parts::buffer]) + value_of<parts::offset>(at_.slots);
     r.each([base, partial](extent i) mutable { base[i] = *partial++; });
-    return 0;
   }
 
   static constexpr int places = sizeof...(R) > 0 ? int(sizeof...(R)) : 1;

@@ -186,45 +186,46 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
 
   /// Sets the sums of one scope to their identities.
   template <reduction Scope> COTANGENT_HOST_INLINE void clear() {
-    const int done[] = {0, clear_one<Scope, R>()...};
+    const int done[] = {0, (reduce_parts<R>::facts.scope == Scope ? clear_one<R>() : 0)...};
     (void)done;
   }
-  template <reduction Scope, class Reduce> COTANGENT_HOST_INLINE int clear_one() {
+  template <class Reduce> COTANGENT_HOST_INLINE int clear_one() {  // (one for all scopes: kernels may have a hundred sums)
     using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
-    if constexpr (parts::facts.scope == Scope) sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
-    if constexpr (parts::facts.scope == Scope && parts::finds_place) index_of<Reduce>() = pack<std::int32_t, N>(0);
+    sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
+    if constexpr (parts::finds_place) index_of<Reduce>() = pack<std::int32_t, N>(0);
     return 0;
   }
 
   /// Combines another copy's sums into this one's.
   template <reduction Scope> COTANGENT_HOST_INLINE void merge([[maybe_unused]] running_sums& other) {
-    const int done[] = {0, merge_one<Scope, R>(other)...};
+    const int done[] = {0, (reduce_parts<R>::facts.scope == Scope ? merge_one<R>(other) : 0)...};
     (void)done;
   }
-  template <reduction Scope, class Reduce> COTANGENT_HOST_INLINE int merge_one(running_sums& other) {
+  template <class Reduce> COTANGENT_HOST_INLINE int merge_one(running_sums& other) {
     using parts = reduce_parts<Reduce>;
-    if constexpr (parts::facts.scope == Scope && parts::finds_place) {
+    if constexpr (parts::finds_place) {
       const auto both = nearest<typename parts::operation>(place_of_sum<Reduce>(), other.template place_of_sum<Reduce>());
       sum_of<Reduce>() = both.extremum, index_of<Reduce>() = both.where;
-    } else if constexpr (parts::facts.scope == Scope && !parts::facts.is_found) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
+    } else if constexpr (!parts::facts.is_found) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
     return 0;
   }
 
   /// Combines the sums of one scope into their results.
   template <reduction Scope> COTANGENT_HOST_INLINE void flush([[maybe_unused]] const position<Layout>& at) {
-    const int done[] = {0, flush_one<Scope, R>(at)...};
+    const int done[] = {0, (reduce_parts<R>::facts.scope == Scope ? flush_one<R>(at) : 0)...};
     (void)done;
   }
-  template <reduction Scope, class Reduce> COTANGENT_HOST_INLINE int flush_one(const position<Layout>& at) {
+  template <class Reduce> COTANGENT_HOST_INLINE int flush_one(const position<Layout>& at) {
     using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
     using Op = typename parts::operation;
-    if constexpr (parts::facts.scope == Scope && parts::finds_place) {
+    if constexpr (parts::facts.scope == reduction::keeps_lane) return 0;
+    else if constexpr (parts::finds_place) {
       auto all = place_of_sum<Reduce>();
       all.where = all.where + lane_numbers<std::int32_t, N>();
       *to->template row<std::int32_t>(parts::facts.place, at) = fold_places<Op>(all);
-    } else if constexpr (parts::facts.scope == Scope)
+    } else
       combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
     return 0;
   }
@@ -239,10 +240,13 @@ template <class Layout> struct results {
   bool contiguous = true;  // strides == packed
 
   template <class Reduce> static results of(const extent* extents, const extent* slots) {
-    constexpr reduce_facts s = reduce_parts<Reduce>::facts;
-    results r;
     extent own[max_rank + 1] = {};
     reduce_parts<Reduce>::strides(slots, own);
+    return of(reduce_parts<Reduce>::facts, extents, own);
+  }
+  /// `own` are the strides of the access that the reduction names.
+  static results of(const reduce_facts& s, const extent* extents, const extent* own) {
+    results r;
     for (int d = Layout::dims.rank - 1; d >= 0; --d) {
       const bool kept = s.kept_dims >> d & 1u;
       r.extents[d] = kept ? extents[d] : 1;
@@ -254,6 +258,10 @@ template <class Layout> struct results {
     return r;
   }
 
+  /// Sets all results, in the caller's buffer, to Op's identity.
+  template <class Op, class T> void clear(T* to) const {
+    each([to](extent i) { to[i] = Op::template identity<T>(); });
+  }
   /// f(offset in the caller's buffer) for every result, in row-major order.
   template <class F> void each(F f) const {
     constexpr int rank = Layout::dims.rank;
