@@ -179,19 +179,16 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
   constexpr extent group = 8;
   constexpr bool reduces = Layout::shape.reductions > 0;  // if not, there is less to compile
   sums_of<Layout, Reductions> sums[plan.unroll];
-  if constexpr (reduces)
-    for (auto& s : sums) {
-      s.to = &to;
-      s.template clear<reduction::whole>();
-    }
+  if constexpr (reduces) {
+    for (auto& s : sums) s.to = &to, s.template clear<reduction::whole>();
+  }
   extent row = b.first_row;
   if constexpr (outer > 0)
     for (extent d = outer - 1, rest = row; d >= 0; --d) {
       at.index[d] = extents[d] > 0 ? rest % extents[d] : 0;
       rest = extents[d] > 0 ? rest / extents[d] : 0;
     }
-  [[maybe_unused]] extent summed = 0;
-  while (row < b.last_row) {
+  for ([[maybe_unused]] extent summed = 0; row < b.last_row;) {
     extent rows = 1;
     if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
     if (plan.together > 1 && b.last_row - row >= plan.together && extents[outer - 1] - at.index[outer - 1] >= plan.together) {
