@@ -64,6 +64,13 @@ constexpr gemm_blocks gemm_blocks::of(extent batch, extent m, extent n, extent k
   return best;
 }
 
+/// sum + x y; integers wrap, and bool is "or of ands".
+template <class T> inline __attribute__((always_inline)) T plus_product(T sum, T x, T y) {
+  if constexpr (std::is_same_v<T, bool>) return sum | bool(x & y);
+  else if constexpr (std::is_integral_v<T>) return T(std::make_unsigned_t<T>(sum) + std::make_unsigned_t<T>(x) * std::make_unsigned_t<T>(y));
+  else return sum + x * y;
+}
+
 template <class T> inline constexpr bool has_eigen_product = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 /// What is known of a product while compiling, so that only that product is instantiated.
@@ -119,11 +126,7 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
       for (extent j = 0; j < n; ++j) c[i * c_stride + j] = T(0);
       for (extent p = 0; p < k; ++p) {
         const T x = a[i * a_row + p * a_column];
-        for (extent j = 0; j < n; ++j) {
-          const T y = b[p * b_row + j * b_column];
-          if constexpr (std::is_same_v<T, bool>) c[i * c_stride + j] |= bool(x & y);
-          else c[i * c_stride + j] = T(std::make_unsigned_t<T>(c[i * c_stride + j]) + std::make_unsigned_t<T>(x) * std::make_unsigned_t<T>(y));
-        }
+        for (extent j = 0; j < n; ++j) c[i * c_stride + j] = plus_product(c[i * c_stride + j], x, b[p * b_row + j * b_column]);
       }
     }
   } else {
@@ -218,12 +221,7 @@ inline __attribute__((always_inline)) void small_gemm(const T* a, const T* b, T*
   for (extent i = 0; i < M; ++i) {
     T row[N > 0 ? N : 1] = {};
     for (extent p = 0; p < K; ++p)
-      for (extent j = 0; j < N; ++j) {
-        const T x = a[i * ARow + p * AColumn], y = b[p * BRow + j * BColumn];
-        if constexpr (std::is_same_v<T, bool>) row[j] |= bool(x & y);
-        else if constexpr (std::is_integral_v<T>) row[j] = T(std::make_unsigned_t<T>(row[j]) + std::make_unsigned_t<T>(x) * std::make_unsigned_t<T>(y));
-        else row[j] += x * y;
-      }
+      for (extent j = 0; j < N; ++j) row[j] = plus_product(row[j], a[i * ARow + p * AColumn], b[p * BRow + j * BColumn]);
     for (extent j = 0; j < N; ++j) c[i * N + j] = row[j];
   }
 }

@@ -62,7 +62,7 @@ COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> step
                                       [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
   constexpr lane_plan plan = plan_of<Layout>(Reductions{});
   evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>, Inner> e(at, lane, count, fixed, sums);
-  if constexpr (has_stage<Analysis, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+  evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
   if constexpr (plan.grouped && plan.has_fixed)
     if (starts_row) evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
   evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
@@ -107,7 +107,7 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   fixed_registers<Layout, N> fixed;
   if constexpr (plan.has_fixed && !plan.grouped) {
     evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(at, first, N, fixed, sums[0]);
-    if constexpr (has_stage<Analysis, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+    evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
     evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
   }
   extent lane = first;
@@ -153,7 +153,7 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
     rows[r].index[inner] += r;
     if constexpr (plan.has_fixed) {
       evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
-      if constexpr (has_stage<Analysis, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
       evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
     }
     sums[r].to = &to;

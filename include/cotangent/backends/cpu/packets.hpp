@@ -232,7 +232,7 @@ template <class Kernel> class packet_kernel {
     fixed_registers<layout, N> fixed;
     if constexpr (plan.has_fixed) {
       evaluation<layout, N, false, sums> e(at, lane, N, fixed, *first);
-      if constexpr (has_stage<analysis<Kernel>, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
+      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
       evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, analysis<Kernel>>{});
     }
     for (int u = 0; u < vectors; ++u) {
@@ -243,7 +243,7 @@ template <class Kernel> class packet_kernel {
   }
   static COTANGENT_HOST_INLINE void run_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) {
     evaluation<layout, N, false, sums> e(at, lane, N, fixed, s);
-    if constexpr (has_stage<analysis<Kernel>, stage::constants>) evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
+    evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
     evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
   }
   [[gnu::noinline]] static void call_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) { run_vector(at, lane, fixed, s); }

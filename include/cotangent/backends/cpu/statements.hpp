@@ -406,10 +406,11 @@ template <unsigned long N> inline constexpr unsigned long number = N;
 /// Statements per function: compilers take more than linear time for long ones.
 inline constexpr int chunk = 8;
 
-/// Member K of the tile of a table that begins at Begin: the source and the place of its register, and its column.
-template <const auto& Table, int Begin, int K> inline constexpr int tile_statement = facts::member_statement(Table.tile_members[Begin + K]);
-template <const auto& Table, int Begin, int K, int Operand> inline constexpr source tile_source = source_of(Table.sources[tile_statement<Table, Begin, K>], Operand);
-template <const auto& Table, int Begin, int K, int Operand> inline constexpr int tile_place = place_in(Table.registers[tile_statement<Table, Begin, K>], Operand);
+/// Member K of the tile of a table that begins at Begin: its register, and its column.
+template <const auto& Table, int Begin, int K, class T, int Operand, class E> COTANGENT_HOST_INLINE auto& tile_register(E& e) {
+  constexpr int statement = facts::member_statement(Table.tile_members[Begin + K]);
+  return e.template at_place<T, source_of(Table.sources[statement], Operand)>(place_in(Table.registers[statement], Operand));
+}
 template <const auto& Table, int Begin, int K> inline constexpr int tile_column = facts::member_column(Table.tile_members[Begin + K]);
 
 /// Runs a tile, whose first member has this form.
@@ -429,7 +430,7 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
       if (!E::partial || e.count >= lanes) {
         pack<T, lanes> rows[columns];
         for (int k = 0; k < columns; ++k) rows[k] = pack<T, lanes>::load(p + k * lanes);
-        const int done[] = {0, (e.template at_place<T, tile_source<Table, Begin, K, 0>>(tile_place<Table, Begin, K, 0>) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
+        const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
         (void)done;
         return;
       }
@@ -456,7 +457,7 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
   template <const auto& Table, int Begin, int K, int First, class E, int Width>
   static COTANGENT_HOST_INLINE int take(E& e, const pack<T, E::lanes> (&columns)[Width]) {
     constexpr int column = tile_column<Table, Begin, K> - First;
-    if constexpr (column >= 0 && column < Width) e.template at_place<T, tile_source<Table, Begin, K, 0>>(tile_place<Table, Begin, K, 0>) = columns[column];
+    if constexpr (column >= 0 && column < Width) tile_register<Table, Begin, K, T, 0>(e) = columns[column];
     return 0;
   }
 };
@@ -470,7 +471,7 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
     T* p = e.template address<T, B>(A{});
     prefetch_rows<true, typename E::layout, lanes>(p, columns, stride<E>, e.at.slots);
     if constexpr (columns <= facts::short_row && columns <= lanes) {
-      const pack<T, lanes> values[columns] = {e.template at_place<T, tile_source<Table, Begin, K, 1>>(tile_place<Table, Begin, K, 1>)...};
+      const pack<T, lanes> values[columns] = {tile_register<Table, Begin, K, T, 1>(e)...};
       if (stride<E> != columns || (E::partial && e.count < lanes)) {
         const int done[] = {0, (values[K].store_strided(p + K, stride<E>, E::partial ? e.count : lanes), 0)...};
         (void)done;
@@ -480,7 +481,7 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
       }
     } else {
       pack<T, lanes> rows[blocks][lanes];
-      const int done[] = {0, (rows[K / lanes][K % lanes] = e.template at_place<T, tile_source<Table, Begin, K, 1>>(tile_place<Table, Begin, K, 1>), 0)...};
+      const int done[] = {0, (rows[K / lanes][K % lanes] = tile_register<Table, Begin, K, T, 1>(e), 0)...};
       (void)done;
       for (int k = columns; k < blocks * lanes; ++k) rows[k / lanes][k % lanes] = rows[0][0];
       for (int b = 0; b < blocks; ++b) transpose(rows[b]);
@@ -532,7 +533,6 @@ template <class Analysis> constexpr int first_of(stage s) {
   return (s > stage::constants ? Analysis::table.constants : 0) + (s > stage::per_row ? Analysis::table.per_row : 0);
 }
 template <class Analysis> constexpr int last_of(stage s) { return s == stage::per_vector ? Analysis::table.count : first_of<Analysis>(stage(int(s) + 1)); }
-template <class Analysis, stage Stage> inline constexpr bool has_stage = first_of<Analysis>(Stage) < last_of<Analysis>(Stage);
 template <stage Stage, class Analysis>
 using chunks_of = std::make_integer_sequence<int, (last_of<Analysis>(Stage) - first_of<Analysis>(Stage) + chunk - 1) / chunk>;
 
