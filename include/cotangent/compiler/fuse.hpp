@@ -188,16 +188,14 @@ class scheduler {
   constexpr bool only_moves_ones(int n) const {
     if (keeps_ones_ || copied_.items[n]) return false;
     const node& x = at(n);
-    const bool spreads = is(n, primitive_of<broadcast_in_dim_p>.id), turns = is(n, primitive_of<transpose_p>.id);
-    if (!spreads && !turns && !is_reshape(n)) return false;
-    const shape& from = at(g_.operand(n, 0)).dims;
-    if (!(space_of(from) == space_of(x.dims))) return false;
+    if (is(n, primitive_of<broadcast_in_dim_p>.id)) return reshape_p::adds_only_ones(b_, x);
+    const bool turns = is(n, primitive_of<transpose_p>.id);
+    if ((!turns && !is_reshape(n)) || !(space_of(at(g_.operand(n, 0)).dims) == space_of(x.dims))) return false;
     int last = -1;  // of the axes that are more than one element: they must stay in order
-    for (int i = 0; i < (spreads ? from.rank : turns ? x.dims.rank : 0); ++i) {
-      const int to = int(g_.attribute(n, spreads ? x.dims.rank + i : i));
-      if ((spreads ? from[i] : x.dims[i]) == 1) continue;
-      if (to < last) return false;
-      last = to;
+    for (int i = 0; turns && i < x.dims.rank; ++i) {
+      if (x.dims[i] == 1) continue;
+      if (g_.attribute(n, i) < last) return false;
+      last = int(g_.attribute(n, i));
     }
     return true;
   }

@@ -162,7 +162,6 @@ struct reshape_p : linear_in_all {
     return added_or_dropped_ones(c);
   }
 
- private:
   /// Whether a node is a broadcast that only inserts axes of extent 1.
   static constexpr bool adds_only_ones(const builder& b, const node& x) {
     if (x.op_id != primitive_of<broadcast_in_dim_p>.id) return false;
@@ -174,6 +173,8 @@ struct reshape_p : linear_in_all {
       } else if (x.dims[i] != 1) return false;
     return true;
   }
+
+ private:
   /// A reshape that only inserts or removes axes of extent 1 is a broadcast, which fuses.
   static constexpr value added_or_dropped_ones(const call& c) {
     const shape& from = c[0].dims();
