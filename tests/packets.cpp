@@ -73,6 +73,46 @@ template <class T, class Results, class A, class X, class W> void check_rows(con
   }
 }
 
+/// Rows [2, 16] of a table [9, 2, 16] by indices [n, 3]: parts of what is computed of them, in other orders of axes, and as a whole.
+constexpr auto parts_of_rows = [](auto table, auto weights, auto index) {  // weights [n, 2]
+  const auto all = ct::full_extent;
+  const auto weight = [=](auto k) { return ct::expand_dims<1>(ct::expand_dims<1>(weights(ct::full_extent, k))); };
+  const auto rows = ct::tanh(ct::take<0>(table, index));  // [n, 3, 2, 16]
+  const auto mixed = weight(ct::index<0>) * rows(all, ct::index<0>) + weight(ct::index<1>) * rows(all, ct::index<1>) - rows(all, ct::index<2>);
+  const auto one = ct::take<1>(ct::transpose<1, 0, 2>(table * 0.5), index(all, ct::index<1>));  // [2, n, 16]
+  const auto kept = ct::take<0>(table, ct::slice<ct::full_extent, ct::range<0, 2>>(index));
+  return std::tuple(mixed, ct::transpose<1, 2, 0>(ct::exp(one)), ct::slice<ct::full_extent, ct::range<0, 3, 2>, ct::full_extent, ct::range<1, 16, 2>>(rows * rows), kept,
+                    kept(all, ct::index<1>) + kept(all, ct::index<0>), ct::transpose<2, 0, 3, 1>(ct::sin(kept)));
+};
+/// The 4 bones [4, 3, 3] that the 4 angles of a finger turn, one after the other.
+constexpr auto finger = [](auto angles) {
+  const auto about = [](auto angle) {
+    const auto c = ct::cos(angle), s = ct::sin(angle), zero = 0.0 * angle;
+    return ct::reshape<3, 3>(ct::stack<0>(c, -s, zero, s * c, c * c, -s, s * s, s * c, c));
+  };
+  const auto first = about(angles(ct::index<0>)), second = ct::matmul(first, about(angles(ct::index<1>))), third = ct::matmul(second, about(angles(ct::index<2>)));
+  return ct::stack<0>(first, second, third, ct::matmul(third, about(angles(ct::index<3>))));
+};
+/// Points [n, 3] moved by bones, some of each of 5 fingers and two that stay.
+constexpr auto hand = [](auto theta, auto weights, auto points) {  // [23] [n, 22] [n, 3]
+  const auto fingers = ct::vmap(finger)(ct::reshape<5, 4>(ct::slice<ct::range<2, 22>>(theta)));
+  const auto still = ct::expand_dims<0>(ct::eye<double, 3>());
+  const auto bones = ct::concatenate<0>(still, ct::reshape<20, 3, 3>(fingers), still);
+  const auto moved = ct::vmap([](auto b, auto w, auto p) { return ct::matmul(ct::einsum<"b,bik->ik">(w, b), p); }, ct::in_axes<ct::none, 0, 0>)(bones, weights, points);
+  return moved * theta(ct::index<22>) + ct::sum(ct::slice<ct::range<0, 2>>(theta));
+};
+constexpr auto by_theta = ct::jacfwd(hand);
+/// What one-hot directions go through.
+constexpr auto pieces = [](auto theta) {  // [12]
+  const auto table = ct::reshape<3, 4>(theta), middle = ct::slice<ct::full_extent, ct::range<1, 4, 2>>(table);
+  const auto rows = ct::vmap([](auto x) { return ct::stack<0>(x * 2.0, ct::flip<0>(x), ct::sin(x)); })(table);  // [3, 3, 4]
+  const auto joined = ct::concatenate<1>(ct::zeros_like(table), ct::tanh(table), 0.0 * table);
+  return std::tuple(middle, ct::transpose(table), rows, joined, ct::reshape<2, 2, 3>(theta), ct::reshape<12, 1>(theta), ct::reshape<6, 6>(rows), ct::sum(rows, ct::axis<2>),
+                    ct::matmul(table, ct::transpose(table)), ct::einsum<"ij,kij->ki">(table, rows), ct::broadcast_to<2, 3, 4>(table), table - ct::reshape<3, 4>(ct::flip<0>(theta)),
+                    ct::where(theta > 0.0, theta, 3.0 * theta), ct::pad<ct::low<1>, ct::high<2>>(theta, 0.0), theta / ct::sum(theta), ct::reshape<3, 2, 2>(joined(ct::full_extent, ct::range<3, 7>)));
+};
+/// A weighted sum of parts alone.
+constexpr auto mixed_rows = [](auto table, auto weights, auto index) { return std::get<0>(parts_of_rows(table, weights, index)); };
 }  // namespace
 
 TEMPLATE_TEST_CASE("packets give what single instances give", "", float, double) {
@@ -225,4 +265,78 @@ TEST_CASE("a reshape of a view is a view where strides allow") {
   CHECK(strides({0, 0, 1}, {3, 5, 4}, {15, 4}) == ct::shape{0, 1});                   // repeated
   CHECK(strides({7, 2}, {1, 4}, {4, 1}) == ct::shape{2, 0});
   CHECK(strides({3}, {0}, {0, 2}).rank == 0);
+}
+
+TEST_CASE("views of what is gathered are gathered: derivatives, batches, indices outside, extents of 0, 1 and run time") {
+  constexpr auto slopes = ct::grad([](auto t, auto w, auto i) { return ct::sum(ct::square(mixed_rows(t, w, i))); }, ct::wrt<0, 1>);
+  const auto table = checks::between<double, 9, 2, 16>(-1, 1);
+  const auto weights = checks::between<double, 5, 2>(-1, 1, 3);
+  const ct::array<std::int32_t, 5, 3> index{{0, 8, 3}, {-1, -9, 4}, {2, 2, 2}, {9, 0, 1}, {7, 6, -10}};  // 9 and -10: outside
+  checks::check_jit(parts_of_rows, 1e-14, table, weights, index);
+  checks::check_jit(ct::vmap(parts_of_rows, ct::in_axes<0, ct::none, 1>), 1e-6, checks::between<float, 3, 9, 2, 16>(-1, 1), checks::between<float, 5, 2>(-1, 1), ct::array<std::int32_t, 5, 3, 3>());
+  for (int n : {0, 1, 40}) {
+    ct::array<double, ct::dyn, 2> w({n, 2});
+    ct::array<std::int64_t, ct::dyn, 3> i({n, 3});
+    for (int k = 0; k < 3 * n; ++k) i.data()[k] = k * 7 % 19 - 9;
+    for (int k = 0; k < 2 * n; ++k) w.data()[k] = std::sin(k + 1.0);
+    checks::check_jit(parts_of_rows, 1e-14, table, w, i);
+    checks::check_jit(slopes, 1e-12, table, w, i);
+  }
+}
+
+TEST_CASE("parts of long rows of a table come straight from it") {
+  const ct::array<float, 500, 2, 24> table;
+  const ct::array<float, 3000, 2> weights;
+  const ct::array<std::int32_t, 3000, 3> index;
+  const auto f = ct::jit(mixed_rows);
+  CHECK(f.kernels(table, weights, index).find("over [3000,2,24]") != std::string::npos);
+  CHECK(f.kernels(table, weights, index).find("over [3000,3,2,24]") == std::string::npos);  // no array of all rows
+  CHECK(f.cost(table, weights, index).bytes_accessed < 2 * 3000 * 2 * 24 * ct::extent(sizeof(float)));
+}
+
+TEST_CASE("what is skipped of derivatives by one-hot directions is zero") {
+  const auto x = checks::between<double, 12>(-1, 1);
+  ct::graph g = checks::graph_of(ct::jacfwd(pieces), x);
+  const ct::band_finder bands(g);
+  g.outputs.clear();
+  for (int n = 0; n < g.size(); ++n)
+    if (bands[n].is_known()) g.outputs.push_back(n);
+  const auto values = reference::evaluate(g, checks::tensors_of(x));
+  int narrow = 0;
+  bool all_zero = true;
+  for (std::size_t o = 0; o < values.size(); ++o) {
+    const ct::band& b = bands[g.outputs[o]];
+    const ct::shape dims = g[g.outputs[o]].dims;
+    ct::extent outside = 0, i = 0;
+    ct::each_element(dims, {}, [&](const ct::shape& at) {
+      ct::extent sum = 0;
+      for (int d = 0; d < dims.rank; ++d) sum += at[d] * b.factors[d];
+      const bool inside = b.first <= sum && sum <= b.last;
+      outside += !inside;
+      all_zero = all_zero && (inside || values[o].x[std::size_t(i)] == 0);
+      ++i;
+    });
+    narrow += 2 * outside >= dims.size();
+  }
+  CHECK(all_zero);
+  CHECK(narrow >= 20);
+}
+
+TEST_CASE("a Jacobian by one-hot directions is that of single directions, and skips most of its products") {
+  constexpr ct::extent n = 3001;
+  const auto theta = random_array<ct::array<double, 23>>(1);
+  const auto weights = random_array<ct::array<double, n, 22>>(2);
+  const auto points = random_array<ct::array<double, n, 3>>(3);
+  static_assert(uses_packets<decltype(by_theta), decltype(theta), decltype(weights), decltype(points)>());
+  const auto all = ct::jit(by_theta)(theta, weights, points);
+  double error = 0;
+  for (int k = 0; k < 23; ++k) {
+    ct::array<double, 23> direction;
+    direction(k) = 1;
+    const auto one = std::get<1>(ct::jit([](auto t, auto d, auto w, auto p) { return ct::jvp([=](auto v) { return hand(v, w, p); }, std::tuple(t), std::tuple(d)); })(theta, direction, weights, points));
+    for (ct::extent i = 0; i < n; ++i)
+      for (int j = 0; j < 3; ++j) error = std::max(error, std::abs(one(i, j) - all(i, j, k)));
+  }
+  CHECK(error <= 1e-12);
+  CHECK(ct::jit(by_theta).kernels(theta, weights, points).find("select") != std::string::npos);
 }

@@ -206,13 +206,22 @@ constexpr bool is_made_of_smaller(value x) {
   return fits(x, fits) && operations > 0;
 }
 
-/// A product as the sums over the last axes of an array of all terms.
+/// A product as the sums over the last axes of an array of all terms. What an operand chooses, or zero, is chosen of the terms.
 constexpr value sum_of_all_products(const call& c) {
   const dot_dimensions d = dot_general_p::dimensions(c);
   shape dims = c.dims;
   for (extent axis : d.lhs_contracted) dims.push_back(c[0].dims()[int(axis)]);
-  const value a = placed(c[0], places_in_product(c, d, 0), dims), b = placed(c[1], places_in_product(c, d, 1), dims);
-  return reduce_sum(mul(a, b), axes_from(c.dims.rank, d.lhs_contracted.rank));
+  value factors[2], condition;
+  for (int k = 0; k < 2; ++k) {
+    const shape places = places_in_product(c, d, k);
+    const auto operand_of = [&](int i) { return value{c.b, c.b->g.operand(c[k].id, i)}; };
+    const bool chooses = !condition.b && c[k].get().op_id == primitive_of<select_p>.id && is_constant(operand_of(2)) && constant_value(operand_of(2)) == 0;
+    if (chooses) condition = placed(operand_of(0), places, dims);
+    factors[k] = placed(chooses ? operand_of(1) : c[k], places, dims);
+  }
+  value terms = mul(factors[0], factors[1]);
+  if (condition.b) terms = select(condition, terms, zeros_like(terms));
+  return reduce_sum(terms, axes_from(c.dims.rank, d.lhs_contracted.rank));
 }
 
 /// A product whose only use is `turned`, a transpose of the product `c` that swaps the free axes of its operands: the product

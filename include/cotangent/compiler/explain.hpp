@@ -107,7 +107,7 @@ template <class F> template <class... A> std::string jitted<F>::explain(const A&
      if constexpr (requires { leaf.shape(); }) inputs.push_back(leaf.shape());
      else inputs.push_back({});
    }, arguments), ...);
-  const cotangent::graph simplified = thaw(simplified_function<F, traced_tree<A>...>);
+  const cotangent::graph simplified = with_gathered_views(thaw(simplified_function<F, traced_tree<A>...>));
   const alternative chosen{"", thaw(canonical_graph<make>)};
   const explained own(chosen, inputs);
   const bool is_by_elements = by_elements(simplified);

@@ -10,6 +10,18 @@
 
 namespace cotangent {
 
+/// Whether node n reads rows of a table that are long enough for vectors along them.
+constexpr bool gathers_long_rows(const graph& g, int n) {
+  constexpr extent least_last = 8, least = 16;
+  const node& x = g[n];
+  call c;
+  c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
+  const addressing a = gather_p::addresses(c);
+  extent elements = 1;
+  for (int i = a.rank, d = x.dims.rank; i-- > 0 && d-- > 0 && a.axes[i].dimension == d && a.axes[i].index < 0 && !is_symbol(x.dims[d]);) elements *= x.dims[d];
+  return elements >= least && x.dims[x.dims.rank - 1] >= least_last;
+}
+
 /// Whether one kernel of arrays cannot do what node n does to arrays of instances.
 constexpr bool gains_by_elements(const graph& g, int n, const element_limits& limits) {
   const node& x = g[n];
@@ -17,7 +29,7 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
   const role kind = x.op->kind;
   if (kind == role::gather) {
     const element_form form(x.dims, limits);
-    return form.axes.rank > 0 && form.count > 1;
+    return form.axes.rank > 0 && form.count > 1 && !gathers_long_rows(g, n);
   }
   if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
   const element_form made(x.dims, limits);

@@ -96,6 +96,8 @@ struct kernel_shape {
   bool shares_columns = false;  // finds extrema of rows, and neighbouring rows share loads
   bool scatters = false;   // has a store whose address is computed: order matters
   bool stores_once = false;
+  int choice = 0;          // one more than the place of the condition, one for a row, without which points add nothing; 0: there is none
+  std::uint32_t choice_dims = 0;  // bit d is set if it depends on merged dimension d
   bool ascends = false;    // two dimensions, and points whose second index is less than the first add nothing; greater: inside
   // The lanes [inner_first, inner_extent - inner_reach), if inner_extent is not 0, see all windows along the lanes inside of their
   // rows. inner_extent may be a slot.
@@ -518,10 +520,32 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   for (int f = 0; f < Forms && only_extrema && of_rows; ++f)
     shared = shared || (kind_of[f] == action::load && own_source[f] == source::varying && forms[f].windowed == 0 && forms[f].strides[dims.last[dims.rank - 2]] == 0);
   shape.shares_columns = shared;
-  // Sums of what a choice by the two indices leaves.
+  // Sums of what a choice leaves: by a condition that is one for a row, or by the two indices.
+  const auto condition_of = [&](int f) {  // -1, or the condition
+    const int choice = reduced[f], *of = operands_at[choice];
+    return forms[f].adds && forms[form_of[choice]].chooses && forms[form_of[of[2]]].is_zero ? of[0] : -1;
+  };
+  for (int i = 0; i < shape.reductions && !has_stores; ++i) {
+    const int condition = condition_of(t.reduce_forms[i]);
+    if (condition < 0 || t.from[condition] != source::fixed || (i > 0 && shape.choice != t.place[condition] + 1)) {
+      shape.choice = 0;
+      break;
+    }
+    shape.choice = t.place[condition] + 1;
+  }
+  const auto dims_of_statement = [&](int k, int depth, const auto& self) -> std::uint32_t {
+    const form_facts& f = forms[form_of[k]];
+    if (depth == 0 || f.index_count > 0) return ~0u;
+    std::uint32_t bits = 0;
+    for (int d = 0; d < dims.rank; ++d)
+      if (f.kind == action::index ? f.dimension == dims.last[d] : f.strides[dims.last[d]] != 0 || f.windowed != 0) bits |= std::uint32_t(1) << d;
+    for (int i = 0; i < f.operands; ++i) bits |= self(operands_at[k][i], depth - 1, self);
+    return bits;
+  };
+  if (shape.choice > 0) shape.choice_dims = dims_of_statement(condition_of(t.reduce_forms[0]), 6, dims_of_statement);
   const auto ascending_choice = [&](int f) {  // -1, or its condition
     const int choice = reduced[f], *of = operands_at[choice];
-    if (!forms[f].adds || !forms[form_of[choice]].chooses || !forms[form_of[of[0]]].ascends || !forms[form_of[of[2]]].is_zero) return -1;
+    if (condition_of(f) < 0 || !forms[form_of[of[0]]].ascends) return -1;
     const int* indices = operands_at[of[0]];
     const auto dimension = [&](int k) { return kind_of[form_of[indices[k]]] == action::index ? forms[form_of[indices[k]]].dimension : -1; };
     return dimension(0) == dims.last[0] && dimension(1) == lane ? of[0] : -1;

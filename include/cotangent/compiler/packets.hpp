@@ -2,6 +2,8 @@
 /// Packets: what is done to each of many instances by itself, but is too large for a per-instance program in registers, is done
 /// to some instances at a time, whose arrays have the instances last, so that every operation works on whole vectors of them.
 
+#include <cotangent/compiler/bands.hpp>
+#include <cotangent/compiler/gathered_views.hpp>
 #include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/pairs.hpp>
 
@@ -63,18 +65,15 @@ class packet_program {
     find_stages();
   }
 
-  /// How many elements of arrays are made, by what gains from having the instances last; 0 if most is made otherwise.
+  /// How many elements of arrays are made by what gains from having the instances last; 0 if they are few.
   constexpr extent gain() const {
     constexpr extent least = 1 << 18, least_elements = 64;
-    extent elements = 0, gains = 0, of_instance = 0;
-    for (int n = 0; n < g_.size(); ++n) {
-      if (!inside_[std::size_t(n)] || g_[n].op->kind == role::view || g_[n].op->kind == role::source || g_[n].op_id == primitive_of<reshape_p>.id) continue;
-      const extent own = elements_of(n);
-      of_instance += own;
-      elements += own * count();
-      if (is_slow(n)) gains += own * count();
+    work all;
+    for (int stage = 0; stage <= last_stage_; ++stage) {
+      const work of = work_of(stage);
+      all.elements += of.elements, all.slow += of.slow;
     }
-    return gains < least || of_instance < least_elements || 2 * gains < elements ? 0 : gains;
+    return all.slow * count() < least || all.elements < least_elements ? 0 : all.slow * count();
   }
 
   /// The graph with packets.
@@ -83,10 +82,11 @@ class packet_program {
     b.simplifying = true, b.inlining = false;
     replay r(g_, b);
     copy_inputs(r);
+    const band_finder bands(g_);
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
         if (stage_[std::size_t(n)] == stage && !inside_[std::size_t(n)]) r.copy(n);
-      make_packets(r, stage);
+      make_packets(r, bands, stage);
     }
     for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
     return remove_dead(b.finish());
@@ -274,10 +274,37 @@ class packet_program {
     return axis_of(n) != last && dims[last] <= short_row;
   }
 
+  /// Elements of arrays that are made per instance, and those that kernels over arrays as they are make slowly.
+  struct work {
+    extent elements = 0, slow = 0;
+  };
+  constexpr work work_of(int stage) const {
+    work r;
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is_in(n, stage) || g_[n].op->kind == role::view || g_[n].op->kind == role::source || g_[n].op_id == primitive_of<reshape_p>.id) continue;
+      r.elements += elements_of(n);
+      if (is_slow(n)) r.slow += elements_of(n);
+    }
+    return r;
+  }
+  /// Finds the nodes and their stages. Where most of a stage is made otherwise, all of it is.
   constexpr void find_stages() {
     inside_.assign(g_.nodes.size(), false);
-    stage_.assign(g_.nodes.size(), 0);
     for (int n = 0; n < g_.size(); ++n) inside_[std::size_t(n)] = works_by_instance(n);
+    for (bool all_gain = false; !all_gain;) {
+      number_stages();
+      all_gain = true;
+      for (int stage = 0; stage <= last_stage_ && all_gain; ++stage) {
+        const work w = work_of(stage);
+        if (w.elements == 0 || 2 * w.slow >= w.elements) continue;
+        all_gain = false;
+        for (int n = 0; n < g_.size(); ++n)
+          if (is_in(n, stage)) inside_[std::size_t(n)] = false;
+      }
+    }
+  }
+  constexpr void number_stages() {
+    stage_.assign(g_.nodes.size(), 0), last_stage_ = 0;
     flag_list used;  // by nodes inside; a broadcast that is not stays outside, as a view of a result
     used.assign(g_.nodes.size(), false);
     for (int n = g_.size(); n-- > 0;) {
@@ -319,7 +346,33 @@ class packet_program {
   }
   constexpr bool is_in(int n, int stage) const { return inside_[std::size_t(n)] && stage_[std::size_t(n)] == stage; }
 
-  constexpr void make_packets(replay& r, int stage) {
+  /// Whether most of what operand k of node n, a product, is multiplied with is multiplied with zeros outside of its band.
+  constexpr bool is_mostly_zero(const band_finder& bands, int n, int k) const {
+    if (g_[n].op_id != primitive_of<dot_general_p>.id || axis_of(g_.operand(n, k)) >= 0) return false;
+    const band& x = bands[g_.operand(n, k)];
+    if (!x.is_known() || x.is_zero()) return false;
+    call c;
+    c.attributes = g_.attributes.items + g_[n].attributes, c.attribute_count = g_[n].attribute_count;
+    const dot_dimensions d = dot_general_p::dimensions(c);
+    for (extent axis : k == 0 ? d.lhs_contracted : d.rhs_contracted) {
+      const extent factor = x.factors[int(axis)], steps = (factor < 0 ? -factor : factor) * g_[g_.operand(n, k)].dims[int(axis)];
+      if (2 * (x.last - x.first + 1) <= steps) return true;
+    }
+    return false;
+  }
+  /// The array x, which is zero outside of a band, with a choice that says so.
+  static constexpr value chosen_in(const band& b, value x) {
+    const shape dims = x.dims();
+    shape axes, own;
+    for (int i = 0; i < dims.rank; ++i)
+      if (b.factors[i] != 0) axes.push_back(i), own.push_back(dims[i]);
+    value sum = constant(*x.b, dtype::int32, own, 0);
+    for (int i = 0; i < own.rank; ++i) sum = sum + iota(*x.b, dtype::int32, own, i) * full_like(sum, double(b.factors[int(axes[i])]));
+    const value inside = logical_and(ge(sum, full_like(sum, double(b.first))), le(sum, full_like(sum, double(b.last))));
+    return select(broadcast_in_dim(inside, dims, axes), x, zeros_like(x));
+  }
+
+  constexpr void make_packets(replay& r, const band_finder& bands, int stage) {
     flag_list leaves;  // per node: whether it is used outside of the part
     leaves.assign(g_.nodes.size(), false);
     bool any = false;
@@ -381,7 +434,10 @@ class packet_program {
         continue;
       }
       mapped.clear(), attributes.clear();
-      for (int k = 0; k < g_[n].operand_count; ++k) mapped.push_back(operand(g_.operand(n, k), is_aligned(n, k)));
+      for (int k = 0; k < g_[n].operand_count; ++k) {
+        const value x = operand(g_.operand(n, k), is_aligned(n, k));
+        mapped.push_back(is_mostly_zero(bands, n, k) ? chosen_in(bands[g_.operand(n, k)], x) : x);
+      }
       sequence<value> unmapped;
       call c = call_of(n, unmapped);
       for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(of_packet(c.attribute(k)));
@@ -437,9 +493,10 @@ template <class Make> struct make_packet_body {
   constexpr graph operator()() const { return canonicalize(Make{}(), true); }
 };
 
-/// The canonical graph of what `Make` returns. `Packets`: whether those that run it can run packets.
-template <class Make, bool Packets> struct make_canonical_of {
+/// The canonical graph of what `Made` returns. `Packets`: whether those that run it can run packets.
+template <class Made, bool Packets> struct make_canonical_of {
   constexpr graph operator()() const {
+    using Make = with_views_moved<Made>;
     if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));
     else if constexpr (may_split_graph<Make>) return canonical(thaw(split_graph<Make>));
     else if constexpr (has_packets_graph<Make, Packets>) return canonical(thaw(packets_graph<Make>));

@@ -157,7 +157,8 @@ template <class Kernel> class packet_kernel {
     return first;
   }
   static constexpr int summed = first_summed(reductions());
-  static constexpr bool sums_up = layout::shape.reductions > 0;
+  static constexpr bool sums_up = layout::shape.reductions > 0, chooses = layout::shape.choice > 0;
+  using mask_register = register_type<bool, N, mask_bytes<layout>>;
   static constexpr bool fits = layout::is_static && layout::points > 0 && lanes % N == 0 && !layout::shape.scatters && summed >= 0;
   /// How many of `all` are done at once: a divisor.
   static constexpr int at_once(extent all, int most) {
@@ -169,7 +170,7 @@ template <class Kernel> class packet_kernel {
   static constexpr int vectors = at_once(lanes / N, plan.unroll);
   static constexpr int rows_at_once = [] {
     constexpr int registers = 16, most = 4, few_values = 8;
-    if (!fits || !sums_up || summed == 0 || layout::shape.varying.total() > few_values) return 1;
+    if (!fits || !sums_up || summed == 0 || layout::shape.varying.total() > few_values || (layout::shape.choice_dims >> (summed > 0 ? summed - 1 : 0) & 1u)) return 1;
     return at_once(size(summed > 0 ? summed - 1 : 0), registers / vectors < most ? registers / vectors : most);
   }();
 
@@ -219,11 +220,26 @@ template <class Kernel> class packet_kernel {
   template <int D, int S> static COTANGENT_HOST_INLINE void add_up(position<layout>& at, extent row, extent lane, sums (&all)[rows_at_once][vectors]) {
     if constexpr (S < outer) {
       for (at.index[S] = 0; at.index[S] < size(S); ++at.index[S]) add_up<D, S + 1>(at, row, lane, all);
-    } else
+    } else {
+      if constexpr (D < summed) at.index[D] = row;
+      if (adds_nothing(at, lane)) return;
       for (int j = 0; j < rows_at_once; ++j) {
         if constexpr (D < summed) at.index[D] = row + j;
         run_row(at, lane, all[j]);
       }
+    }
+  }
+  /// Whether the points of these rows are not chosen.
+  static COTANGENT_HOST_INLINE bool adds_nothing([[maybe_unused]] const position<layout>& at, [[maybe_unused]] extent lane) {
+    if constexpr (chooses) {
+      sums none;
+      fixed_registers<layout, N> fixed;
+      evaluation<layout, N, false, sums> e(at, lane, N, fixed, none);
+      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
+      evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, analysis<Kernel>>{});
+      return !fixed.template of<bool>(layout::shape.choice - 1)[0];
+    } else
+      return false;
   }
   /// Some vectors of one row.
   static COTANGENT_HOST_INLINE void run_row(const position<layout>& at, extent lane, [[maybe_unused]] sums* of_vectors) {
@@ -235,6 +251,7 @@ template <class Kernel> class packet_kernel {
       evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
       evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, analysis<Kernel>>{});
     }
+    if constexpr (chooses) fixed.template of<bool>(layout::shape.choice - 1) = mask_register(true);
     for (int u = 0; u < vectors; ++u) {
       sums& s = sums_up ? of_vectors[u] : none;
       if constexpr (is_long_kernel<layout>) call_vector(at, lane + u * N, fixed, s);
