@@ -4,6 +4,7 @@
 
 #include <cotangent/compiler/conditions.hpp>
 #include <cotangent/compiler/numbers.hpp>
+#include <cotangent/compiler/short_rows.hpp>
 #include <cotangent/compiler/triangles.hpp>
 #include <cotangent/compiler/views.hpp>
 #include <cotangent/compiler/windows.hpp>
@@ -472,6 +473,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     return c;
   };
   const triangle_finder triangles(g);
+  const short_rows rows(g);
   const sequence<int> conditions = needed_conditions(g);
   left_numbers numbers(g);
   // Whether node n became a product that has one use; and its factors.
@@ -512,6 +514,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
       }
     } else if (op == primitive_of<roll_p>.id) v = rolled(c);
     else if (op == primitive_of<slice_p>.id) v = sliced_window(c);
+    else if (c.op->kind == role::reduction) v = of_packets ? value() : rows.reduced(n, c);
     else if (is_scatter(op)) v = scatter_of_blocks(c);
     else if (op == primitive_of<pad_p>.id) {
       if (by_kernels.items[n] && !of_packets) v = padded_window(c);

@@ -22,15 +22,28 @@ constexpr bool gathers_long_rows(const graph& g, int n) {
   return elements >= least && x.dims[x.dims.rank - 1] >= least_last;
 }
 
+/// Per node, whether it is made of such rows element by element.
+constexpr flag_list made_of_long_rows(const graph& g) {
+  flag_list made;
+  made.assign(g.nodes.size(), false);
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].is_input()) continue;
+    if (g[n].op->kind == role::gather) made[std::size_t(n)] = gathers_long_rows(g, n);
+    for (int k = 0; g[n].op->kind == role::pointwise && k < g[n].operand_count; ++k) made[std::size_t(n)] = made[std::size_t(n)] || made[std::size_t(g.operand(n, k))];
+  }
+  return made;
+}
+
 /// Whether one kernel of arrays cannot do what node n does to arrays of instances.
-constexpr bool gains_by_elements(const graph& g, int n, const element_limits& limits) {
+constexpr bool gains_by_elements(const graph& g, int n, const element_limits& limits, const flag_list& of_long_rows) {
   const node& x = g[n];
   if (x.is_input() || x.operand_count == 0) return false;
   const role kind = x.op->kind;
   if (kind == role::gather) {
     const element_form form(x.dims, limits);
-    return form.axes.rank > 0 && form.count > 1 && !gathers_long_rows(g, n);
+    return form.axes.rank > 0 && form.count > 1 && !of_long_rows[std::size_t(n)];
   }
+  if (kind == role::reduction && of_long_rows[std::size_t(g.operand(n, 0))]) return false;
   if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
   const element_form made(x.dims, limits);
   for (int k = 0; k < x.operand_count; ++k) {
@@ -113,8 +126,9 @@ constexpr bool has_elements(const graph& g, const element_limits& limits, bool a
   return total <= most_elements;
 }
 constexpr bool gains_by_elements(const graph& g, const element_limits& limits) {
+  const flag_list of_long_rows = made_of_long_rows(g);
   for (int n = 0; n < g.size(); ++n)
-    if (gains_by_elements(g, n, limits)) return true;
+    if (gains_by_elements(g, n, limits, of_long_rows)) return true;
   return false;
 }
 
