@@ -563,6 +563,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     }
     if (!v.b) v = b.emit_inferred(c);
     v = numbers.multiplied(n, v, number);
+    if (!of_packets) v = rows.put_together(n, v);
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
   graph canonical = remove_dead(b.finish());

@@ -1,9 +1,9 @@
 #pragma once
-/// Reductions over rows of few elements, as pools and sums over a short last axis have, as operations on the elements: lanes are
-/// then those of the results.
+/// Rows of few elements, as those of pools, colours and coordinates: reductions of them, and of what they are combined with, as
+/// operations on elements, so that the lanes are many rows.
 
-#include <cotangent/graph/replay.hpp>
 #include <cotangent/compiler/windows.hpp>
+#include <cotangent/graph/replay.hpp>
 
 namespace cotangent {
 
@@ -11,56 +11,122 @@ class short_rows {
  public:
   explicit constexpr short_rows(const graph& g) : g_(g) {
     bool any = false;
-    for (int n = 0; n < g.size() && !any; ++n) any = is_short(n);
+    for (int n = 0; n < g.size() && !any; ++n) any = has_short_rows(g[n].dims) || (!g[n].is_input() && g[n].op->kind == role::reduction && is_short(n));
     if (!any) return;
-    short_.assign(g.nodes.size(), false), uses_.assign(g.nodes.size(), 0);
+    mixes_.assign(g.nodes.size(), false), whole_.assign(g.nodes.size(), false), uses_.assign(g.nodes.size(), 0);
     for (int o : g.operands) ++uses_[std::size_t(o)];
-    for (int o : g.outputs) ++uses_[std::size_t(o)];
-    for (int n = 0; n < g.size(); ++n) short_[std::size_t(n)] = is_short(n);
+    for (int o : g.outputs) ++uses_[std::size_t(o)], whole_[std::size_t(o)] = true;
+    for (int n = 0; n < g.size(); ++n) {
+      if (g[n].is_input()) continue;
+      const bool by_elements = g[n].op->kind == role::pointwise || g[n].op->kind == role::reduction;
+      for (int k = 0; k < g[n].operand_count; ++k) {
+        const int o = g.operand(n, k);
+        if (!by_elements) whole_[std::size_t(o)] = true;
+        if (g[n].op->kind == role::pointwise && has_short_rows(g[n].dims) && (mixes_[std::size_t(o)] || breaks_rows(o))) mixes_[std::size_t(n)] = true;
+      }
+    }
   }
 
   /// The reduction n, which is `c` in a builder, of elements; null if it is better one of rows.
   constexpr value reduced(int n, const call& c) const {
-    constexpr int most_operations = 64;
-    if (short_.empty() || !short_[std::size_t(n)]) return {};
-    search s{most_operations, uses_[std::size_t(g_.operand(n, 0))] > 1};
-    const shape kept = complement(axes(n), c[0].rank());
-    value all;
-    each_element(c[0].dims(), kept, [&](const shape& where) {
-      const value x = s.most < 0 ? value() : picked(c[0], where, s);
-      const bool multiplies = x.b && all.b && c.op->id == primitive_of<reduce_sum_p>.id && is_floating(c.type) && x.get().op_id == primitive_of<mul_p>.id;
-      if (!x.b) s.most = -1;
-      else if (multiplies) all = emit<fma_p>({operand(x, 0), operand(x, 1), all});
-      else all = all.b ? c.op->combine(all, x) : x;
-    });
-    return s.most < 0 ? value() : all;
+    if (mixes_.empty()) return {};
+    const int of = g_.operand(n, 0);
+    const shape from = c[0].dims(), axes = attributes(n);
+    const bool sums_row = axes.contains(from.rank - 1);
+    if (sums_row ? !is_short(n) && !(mixes_[std::size_t(of)] && has_short_rows(from)) : !has_short_rows(from)) return {};
+    shape left;  // of the axes, those that parts still have
+    shape kept;
+    for (int i = 0; i < from.rank; ++i)
+      if (is_short(n) ? !axes.contains(i) : i + 1 < from.rank) kept.push_back(i);
+    for (int i = 0; i < kept.rank; ++i)
+      if (axes.contains(kept[i])) left.push_back(i);
+    const bool sums = c.op->id == primitive_of<reduce_sum_p>.id && is_floating(c.type);
+    const sequence<value> parts = parts_of(c[0], kept, uses_[std::size_t(of)] > 1);
+    if (parts.empty()) return {};
+    sequence<value> results;
+    for (const value& x : parts) {
+      if (left.rank > 0) {
+        call d = c;
+        d.operands = &x, d.attributes = left.dims, d.attribute_count = left.rank;
+        results.push_back(c.b->emit(d));
+      } else if (sums && !results.empty() && x.get().op_id == primitive_of<mul_p>.id) {
+        results[0] = emit<fma_p>({operand(x, 0), operand(x, 1), results[0]});
+        continue;
+      } else results.push_back(x);
+      if (!sums_row || results.size() == 1) continue;
+      results[0] = c.op->combine(results[0], results.back());
+      results.pop_back();
+    }
+    return sums_row ? results[0] : assembled(*c.b, results, c.dims, axes_from(0, c.dims.rank - 1));
+  }
+
+  /// Node n, which is v in a builder, put together of its elements; v, if it is better as it is.
+  constexpr value put_together(int n, value v) const {
+    if (mixes_.empty() || !mixes_[std::size_t(n)] || !whole_[std::size_t(n)] || v.get().is_input() || v.get().op->kind != role::pointwise) return v;
+    const shape dims = v.dims(), kept = axes_from(0, dims.rank - 1);
+    const sequence<value> parts = parts_of(v, kept, false);
+    return parts.empty() ? v : assembled(*v.b, parts, dims, kept);
   }
 
  private:
+  static constexpr extent wide = 8;  // what makes use of vectors
   const graph& g_;
-  flag_list short_;
+  flag_list mixes_;  // per node: it has short rows, and something in it does not go on from row to row as they do
+  flag_list whole_;  // per node: it is used other than by elements
   sequence<int> uses_;
 
-  constexpr shape axes(int n) const {
+  constexpr shape attributes(int n) const {
     shape s;
     for (int k = 0; k < g_[n].attribute_count; ++k) s.push_back(g_.attribute(n, k));
     return s;
   }
+  /// Rows of 2 to 7 elements, of which there are many.
+  static constexpr bool has_short_rows(const shape& dims) {
+    constexpr extent many = 64;
+    if (dims.rank < 2) return false;
+    const extent row = dims[dims.rank - 1], rows = dims[dims.rank - 2];
+    return !is_symbol(row) && row >= 2 && row < wide && (is_symbol(rows) || (rows >= wide && (has_symbol(dims) || dims.size() >= many * row)));
+  }
+  /// Whether n is a broadcast along its last axis alone, or along all axes but that.
+  constexpr bool breaks_rows(int n) const {
+    if (g_[n].is_input() || g_[n].op_id != primitive_of<broadcast_in_dim_p>.id) return false;
+    const shape &from = g_[g_.operand(n, 0)].dims, &to = g_[n].dims;
+    bool along_row = false, along_rows = false;  // changes
+    for (int i = 0; i < from.rank; ++i) {
+      const extent axis = g_.attribute(n, to.rank + i);
+      if (from[i] != to[int(axis)]) continue;
+      along_row = along_row || axis == to.rank - 1;
+      along_rows = along_rows || axis == to.rank - 2;
+    }
+    return along_row != along_rows;
+  }
   /// Whether n reduces few elements, the last axis among them, to each of many.
   constexpr bool is_short(int n) const {
-    constexpr extent most = 16, wide = 8;
-    if (g_[n].is_input() || g_[n].op->kind != role::reduction) return false;
+    constexpr extent most = 16;
     const shape &from = g_[g_.operand(n, 0)].dims, &to = g_[n].dims;
-    const shape reduced = axes(n);
-    if (!reduced.contains(from.rank - 1) || to.rank == 0 || (!is_symbol(to[to.rank - 1]) && to[to.rank - 1] < wide)) return false;
+    const shape axes = attributes(n);
+    if (!axes.contains(from.rank - 1) || to.rank == 0 || (!is_symbol(to[to.rank - 1]) && to[to.rank - 1] < wide)) return false;
     extent elements = 1;
-    for (extent a : reduced) {
+    for (extent a : axes) {
       if (is_symbol(from[int(a)])) return false;
       elements *= from[int(a)];
     }
     return elements > 1 && elements <= most;
   }
 
+  /// x at each index of the axes that are not kept; empty if that is not better. `shared`: x has other uses.
+  constexpr sequence<value> parts_of(value x, const shape& kept, bool shared) const {
+    constexpr int most_operations = 128;
+    search s{most_operations, shared};
+    sequence<value> parts;
+    each_element(x.dims(), kept, [&](const shape& where) {
+      const value part = s.most < 0 ? value() : picked(x, where, s);
+      if (part.b) parts.push_back(part);
+      else s.most = -1;
+    });
+    if (s.most < 0) parts.clear();
+    return parts;
+  }
   struct search {
     int most;     // operations
     bool shared;  // what is reduced has other uses: what takes long is stored, not computed again
@@ -113,8 +179,10 @@ class short_rows {
     const value part = own == filled(own.rank, -1) ? from : picked(from, own, s);
     return part.b ? broadcast_in_dim(part, dims, axes) : value();
   }
-  /// Whether x lies in memory anyway, or is a view of what does.
+  /// Whether x lies in memory anyway, is a view of what does, or small.
   static constexpr bool is_in_memory(value x) {
+    constexpr extent small = 64;
+    if (!has_symbol(x.dims()) && x.dims().size() <= small) return true;
     for (;;) {
       const node& n = x.get();
       if (n.is_input()) return true;
