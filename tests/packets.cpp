@@ -87,10 +87,13 @@ constexpr auto parts_of_rows = [](auto table, auto weights, auto index) {  // we
 /// The 4 bones [4, 3, 3] that the 4 angles of a finger turn, one after the other.
 constexpr auto finger = [](auto angles) {
   const auto about = [](auto angle) {
-    const auto c = ct::cos(angle), s = ct::sin(angle), zero = 0.0 * angle;
+    const auto c = ct::cos(angle), s = ct::sin(angle);
+    const auto zero = 0.0 * angle;
     return ct::reshape<3, 3>(ct::stack<0>(c, -s, zero, s * c, c * c, -s, s * s, s * c, c));
   };
-  const auto first = about(angles(ct::index<0>)), second = ct::matmul(first, about(angles(ct::index<1>))), third = ct::matmul(second, about(angles(ct::index<2>)));
+  const auto first = about(angles(ct::index<0>));
+  const auto second = ct::matmul(first, about(angles(ct::index<1>)));
+  const auto third = ct::matmul(second, about(angles(ct::index<2>)));
   return ct::stack<0>(first, second, third, ct::matmul(third, about(angles(ct::index<3>))));
 };
 /// Points [n, 3] moved by bones, some of each of 5 fingers and two that stay.
@@ -104,7 +107,8 @@ constexpr auto hand = [](auto theta, auto weights, auto points) {  // [23] [n, 2
 constexpr auto by_theta = ct::jacfwd(hand);
 /// What one-hot directions go through.
 constexpr auto pieces = [](auto theta) {  // [12]
-  const auto table = ct::reshape<3, 4>(theta), middle = ct::slice<ct::full_extent, ct::range<1, 4, 2>>(table);
+  const auto table = ct::reshape<3, 4>(theta);
+  const auto middle = ct::slice<ct::full_extent, ct::range<1, 4, 2>>(table);
   const auto rows = ct::vmap([](auto x) { return ct::stack<0>(x * 2.0, ct::flip<0>(x), ct::sin(x)); })(table);  // [3, 3, 4]
   const auto joined = ct::concatenate<1>(ct::zeros_like(table), ct::tanh(table), 0.0 * table);
   return std::tuple(middle, ct::transpose(table), rows, joined, ct::reshape<2, 2, 3>(theta), ct::reshape<12, 1>(theta), ct::reshape<6, 6>(rows), ct::sum(rows, ct::axis<2>),

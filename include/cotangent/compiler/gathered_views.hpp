@@ -50,7 +50,8 @@ class gathered_views {
   /// How a node is used.
   struct views {
     static constexpr int most = 4;
-    int of[most] = {};  // views, each another one
+    int of[most] = {};    // views, each another one
+    value made[most];     // what they show, once it is made
     int count = 0;
     bool otherwise = false;
     constexpr void add(int view, const gathered_views& in) {
@@ -146,7 +147,14 @@ class gathered_views {
   }
 
   /// What `view` shows of node n, which is not made itself.
-  constexpr value viewed(replay& r, int n, int view) const {
+  constexpr value viewed(replay& r, int n, int view) {
+    views& v = shown_[std::size_t(n)];
+    int i = 0;
+    while (!same_view(v.of[i], view)) ++i;
+    if (!v.made[i].b) v.made[i] = make_viewed(r, n, view);
+    return v.made[i];
+  }
+  constexpr value make_viewed(replay& r, int n, int view) {
     const node& x = g_[n];
     const bool gathers = x.op->kind == role::gather;
     sequence<value> operands;  // but for the table

@@ -18,7 +18,12 @@ constexpr bool gathers_long_rows(const graph& g, int n) {
   c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
   const addressing a = gather_p::addresses(c);
   extent elements = 1;
-  for (int i = a.rank, d = x.dims.rank; i-- > 0 && d-- > 0 && a.axes[i].dimension == d && a.axes[i].index < 0 && !is_symbol(x.dims[d]);) elements *= x.dims[d];
+  int d = x.dims.rank;
+  for (int i = a.rank; i > 0 && d > 0; --i, --d) {
+    const axis_address last = a.axes[i - 1];
+    if (last.dimension != d - 1 || last.index >= 0 || is_symbol(x.dims[d - 1])) break;
+    elements *= x.dims[d - 1];
+  }
   return elements >= least && x.dims[x.dims.rank - 1] >= least_last;
 }
 

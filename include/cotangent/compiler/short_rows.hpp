@@ -133,34 +133,28 @@ class short_rows {
   };
   /// The elements of x at `where`, as pick_p says; null if they are not better computed by themselves.
   constexpr value picked(value x, const shape& where, search& s) const {
-    const node n = x.get();
     if (--s.most < 0) return {};
-    if (is_constant(x)) return emit<pick_p>({x}, where);
-    if (n.is_input() || n.op->kind == role::view || n.op_id == primitive_of<reshape_p>.id) {
-      if (n.op_id == primitive_of<broadcast_in_dim_p>.id) return picked_of_broadcast(x, where, s);
-      if (n.op_id == primitive_of<reshape_p>.id && operand(x, 0).get().op_id != 0 && operand(x, 0).get().op->kind == role::pointwise) return picked_of_reshape(x, where, s);
-      return is_in_memory(x) ? emit<pick_p>({x}, where) : value();
-    }
-    if (n.op->kind != role::pointwise) return is_in_memory(x) ? emit<pick_p>({x}, where) : value();
-    if (s.shared && n.op->flops > 2) return emit<pick_p>({x}, where);
-    return computed(x, s, [&](value o) { return picked(o, where, s); });
+    const node n = x.get();
+    const bool reshapes = n.op_id == primitive_of<reshape_p>.id && is_pointwise(operand(x, 0));
+    if (n.op_id == primitive_of<broadcast_in_dim_p>.id) return picked_of_broadcast(x, where, s);
+    if (reshapes || is_pointwise(x)) {
+      const value made = reshapes ? operand(x, 0) : x;
+      const shape dims = x.dims();
+      if (!s.shared || made.get().op->flops <= 2) return computed(made, reshapes ? &dims : nullptr, where, s);
+    } else if (!is_constant(x) && !is_in_memory(x)) return {};
+    return emit<pick_p>({x}, where);
   }
+  static constexpr bool is_pointwise(value x) { return !x.get().is_input() && x.get().op->kind == role::pointwise; }
   static constexpr value operand(value x, int k) { return {x.b, x.b->g.operand(x.id, k)}; }
-  /// x's operation on what `of` gives for its operands.
-  template <class Of> static constexpr value computed(value x, search& s, const Of& of) {
+  /// x's operation on its operands, reshaped before if x is, at `where`.
+  constexpr value computed(value x, const shape* reshaped, const shape& where, search& s) const {
     sequence<value> own, operands;
     for (int k = 0; k < x.get().operand_count; ++k) {
-      const value v = of(operand(x, k));
+      const value o = operand(x, k), v = picked(reshaped ? reshape(o, *reshaped) : o, where, s);
       if (!v.b || s.most < 0) return {};
       operands.push_back(v);
     }
     return emit_again(call_at(x.b->g, *x.b, x.id, own), operands.data());
-  }
-  constexpr value picked_of_reshape(value x, const shape& where, search& s) const {
-    const shape dims = x.dims();
-    const value from = operand(x, 0);
-    if (s.shared && from.get().op->flops > 2) return emit<pick_p>({x}, where);
-    return computed(from, s, [&](value o) { return picked(reshape(o, dims), where, s); });
   }
   constexpr value picked_of_broadcast(value x, const shape& where, search& s) const {
     const value from = operand(x, 0);
