@@ -152,6 +152,19 @@ TEST_CASE("axes of one element come and go anywhere") {
   }
 }
 
+TEST_CASE("a column of an array of run-time extents is a view of it") {
+  constexpr auto means = [](auto x) {  // [n, 6, 8, 2, 3]
+    const auto column = ct::expand_dims<-1>(x(ct::full_extent, ct::full_extent, ct::full_extent, ct::full_extent, ct::index<0>));
+    return ct::mean(x * column, ct::axis<4, 3, 1>);
+  };
+  for (int n : {0, 1, 40}) {
+    ct::array<double, ct::dyn, 6, 8, 2, 3> x({n, 6, 8, 2, 3});
+    for (ct::extent i = 0; i < x.size(); ++i) x.data()[i] = std::sin(double(i));
+    check_jit(means, 1e-13, x);
+  }
+  check_jit(means, 1e-13, ct::array<double, 0, 6, 8, 2, 3>());
+}
+
 TEST_CASE("axes of one element do not end a kernel") {
   const auto kernels = [](const auto& f, const auto&... x) { return occurrences("kernel over", ct::jit(f).kernels(x...)); };
   const ct::array<float, 1000> x;

@@ -15,6 +15,17 @@ namespace cotangent {
 /// The access to an array as one of other extents, whose elements are in the same order. Null strides if they do not allow that.
 constexpr buffer_access reshaped(const buffer_access& from, const shape& dims, const shape& to) {
   buffer_access r{from.offset, {}};
+  // Where only axes of one element come or go, any extents and strides do.
+  int next = 0;
+  bool follow = true;  // the others do
+  for (int j = 0; j < to.rank && follow; ++j) {
+    while (to[j] != 1 && next < dims.rank && dims[next] == 1) ++next;
+    follow = to[j] == 1 || (next < dims.rank && dims[next] == to[j]);
+    if (follow) r.strides.push_back(to[j] == 1 ? 0 : from.strides[next++]);
+  }
+  while (next < dims.rank && dims[next] == 1) ++next;
+  if (follow && next == dims.rank) return r;
+  r.strides = {};
   for (int i = 0, j = 0; i < dims.rank || j < to.rank;) {  // the next few axes of both that have equally many elements
     extent have = 1, want = 1;
     int i_end = i, j_end = j;
@@ -233,10 +244,10 @@ class scheduler {
     }
     return l;
   }
-  /// Reshapes of views, of a packet, that can be views as well.
+  /// Reshapes of views that can be views as well.
   constexpr void find_reshaped_views() {
     for (int n = 0; n < g_.size(); ++n) {
-      if (!is_reshape(n) || kind(g_.operand(n, 0)) != role::view || has_symbol(at(n).dims)) continue;
+      if (!is_reshape(n) || kind(g_.operand(n, 0)) != role::view || (has_symbol(at(n).dims) && !only_moves_ones(n))) continue;
       if (reshaped(resolve(g_.operand(n, 0)).access, at(g_.operand(n, 0)).dims, at(n).dims).strides.rank == at(n).dims.rank) kinds_.items[n] = role::view;
     }
   }
