@@ -2,7 +2,7 @@
 /// Where tangents of one-hot directions are zero: an index of the direction and those of the elements that depend on it go together.
 /// (A zero that is skipped is not multiplied: infinities and NaN on the other side do not spread from it.)
 
-#include <cotangent/graph/graph.hpp>
+#include <cotangent/graph/results.hpp>
 #include <cotangent/primitives/primitives.hpp>
 
 namespace cotangent {
@@ -118,12 +118,11 @@ class band_finder {
         if (i < from.rank && (before <= after || j == to.rank)) before *= from[i++];
         else after *= to[j++];
       } while (before != after);
+      if (i0 == i) continue;
       // The sum over old axes as a multiple of their common index, and what is left of it.
-      extent stride = before;
       int first = i0;
       while (first + 1 < i && from[first] == 1) ++first;
-      for (int k = i0; k <= first && k < i; ++k) stride /= from[k];
-      if (i0 == i) continue;
+      extent stride = before / from[first];
       if (x.factors[first] % stride != 0) return band::unknown();
       const extent multiple = x.factors[first] / stride;
       for (int k = first + 1; k < i; ++k) {
@@ -139,9 +138,7 @@ class band_finder {
   static constexpr void widen(band& b, extent factor, extent n) { (factor < 0 ? b.first : b.last) += factor * (n - 1); }
 
   constexpr band of_product(int n) const {
-    call c;
-    c.attributes = g_.attributes.items + g_[n].attributes, c.attribute_count = g_[n].attribute_count;
-    const dot_dimensions d = dot_general_p::dimensions(c);
+    const dot_dimensions d = dot_general_p::dimensions(call_at(g_, n));
     const int k = operand(n, 0).is_known() && !operand(n, 1).is_zero() ? 0 : 1;
     const band& x = operand(n, k);
     if (!x.is_known()) return band::unknown();

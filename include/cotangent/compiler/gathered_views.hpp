@@ -18,7 +18,7 @@ class gathered_views {
     for (int o : g.outputs) shown_[std::size_t(o)].otherwise = true;
     for (int n = g.size(); n-- > 0;) {
       if (g[n].is_input()) continue;
-      const bool moves = views_move_through(n);
+      const bool moves = shown_[std::size_t(n)].move = views_move_through(n);
       any_ = any_ || (moves && g[n].op->kind == role::gather);
       for (int k = 0; k < g[n].operand_count; ++k) {
         views& of = shown_[std::size_t(g.operand(n, k))];
@@ -38,8 +38,8 @@ class gathered_views {
     replay r(g_, b);
     copy_inputs(r);
     for (int n = 0; n < g_.size(); ++n) {
-      if (views_move_through(n)) continue;
-      if (is_view(n) && views_move_through(g_.operand(n, 0))) r.map[std::size_t(n)] = viewed(r, g_.operand(n, 0), n);
+      if (shown_[std::size_t(n)].move) continue;
+      if (is_view(n) && shown_[std::size_t(g_.operand(n, 0))].move) r.map[std::size_t(n)] = viewed(r, g_.operand(n, 0), n);
       else r.copy(n);
     }
     for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
@@ -53,7 +53,7 @@ class gathered_views {
     int of[most] = {};    // views, each another one
     value made[most];     // what they show, once it is made
     int count = 0;
-    bool otherwise = false;
+    bool otherwise = false, move = false;  // whether it has other uses; whether these move through it
     constexpr void add(int view, const gathered_views& in) {
       for (int i = 0; i < count; ++i)
         if (in.same_view(of[i], view)) return;
@@ -119,11 +119,7 @@ class gathered_views {
     for (extent e : dims) n *= is_symbol(e) ? of_run_time : e;
     return n;
   }
-  constexpr addressing addresses(int gather) const {
-    call c;
-    c.attributes = g_.attributes.items + g_[gather].attributes, c.attribute_count = g_[gather].attribute_count;
-    return gather_p::addresses(c);
-  }
+  constexpr addressing addresses(int gather) const { return gather_p::addresses(call_at(g_, gather)); }
   constexpr bool moves_to_indices(int gather, int view) const {
     if (is(view, primitive_of<transpose_p>.id)) return turns_table(gather, view);
     const addressing a = addresses(gather);
@@ -160,7 +156,7 @@ class gathered_views {
     sequence<value> operands;  // but for the table
     for (int k = gathers; k < x.operand_count; ++k) {
       const int o = g_.operand(n, k);
-      operands.push_back(views_move_through(o) ? viewed(r, o, view) : view_of(r.map[std::size_t(o)], view));
+      operands.push_back(shown_[std::size_t(o)].move ? viewed(r, o, view) : view_of(r.map[std::size_t(o)], view));
     }
     const call c = r.at(n);
     if (!gathers) return emit_again(c, operands.data());
@@ -169,9 +165,8 @@ class gathered_views {
     if (is(view, primitive_of<slice_p>.id)) return gather(table, operands, g_[view].dims, a);
     if (is(view, primitive_of<reshape_p>.id)) {
       const shape axes = left_out(view);
-      for (int i = 0; i < a.rank; ++i) {
+      for (int i = 0; i < a.rank; ++i)
         if (a.axes[i].dimension >= 0) a.axes[i].dimension -= count_below(axes, a.axes[i].dimension);
-      }
       return gather(table, operands, g_[view].dims, a);
     }
     shape order;  // of the table's axes: those that indices choose from, then those of rows

@@ -14,9 +14,7 @@ namespace cotangent {
 constexpr bool gathers_long_rows(const graph& g, int n) {
   constexpr extent least_last = 8, least = 16;
   const node& x = g[n];
-  call c;
-  c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
-  const addressing a = gather_p::addresses(c);
+  const addressing a = gather_p::addresses(call_at(g, n));
   extent elements = 1;
   int d = x.dims.rank;
   for (int i = a.rank; i > 0 && d > 0; --i, --d) {
@@ -67,9 +65,7 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
   constexpr extent few_products = 64, few_terms = 8;  // per instance
   const node& x = g[n];
   if (x.op_id != primitive_of<dot_general_p>.id) return false;
-  call c;
-  c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
-  const dot_dimensions d = dot_general_p::dimensions(c);
+  const dot_dimensions d = dot_general_p::dimensions(call_at(g, n));
   const shape &l = g[g.operand(n, 0)].dims, &r = g[g.operand(n, 1)].dims;
   const auto any_instances = [&](const shape& axes, const shape& dims) {
     for (extent axis : axes)

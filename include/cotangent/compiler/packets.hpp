@@ -129,11 +129,7 @@ class packet_program {
     }
     return true;
   }
-  constexpr addressing addresses(int n) const {
-    call c;
-    c.attributes = g_.attributes.items + g_[n].attributes, c.attribute_count = g_[n].attribute_count;
-    return gather_p::addresses(c);
-  }
+  constexpr addressing addresses(int n) const { return gather_p::addresses(call_at(g_, n)); }
 
   /// A gather of long rows of a table along one axis of it.
   struct row_gather {
@@ -351,9 +347,7 @@ class packet_program {
     if (g_[n].op_id != primitive_of<dot_general_p>.id || axis_of(g_.operand(n, k)) >= 0) return false;
     const band& x = bands[g_.operand(n, k)];
     if (!x.is_known() || x.is_zero()) return false;
-    call c;
-    c.attributes = g_.attributes.items + g_[n].attributes, c.attribute_count = g_[n].attribute_count;
-    const dot_dimensions d = dot_general_p::dimensions(c);
+    const dot_dimensions d = dot_general_p::dimensions(call_at(g_, n));
     for (extent axis : k == 0 ? d.lhs_contracted : d.rhs_contracted) {
       const extent factor = x.factors[int(axis)], steps = (factor < 0 ? -factor : factor) * g_[g_.operand(n, k)].dims[int(axis)];
       if (2 * (x.last - x.first + 1) <= steps) return true;

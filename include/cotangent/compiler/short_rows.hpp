@@ -43,21 +43,18 @@ class short_rows {
     const bool sums = c.op->id == primitive_of<reduce_sum_p>.id && is_floating(c.type);
     const sequence<value> parts = parts_of(c[0], kept, uses_[std::size_t(of)] > 1);
     if (parts.empty()) return {};
+    value all;
     sequence<value> results;
     for (const value& x : parts) {
-      if (left.rank > 0) {
-        call d = c;
-        d.operands = &x, d.attributes = left.dims, d.attribute_count = left.rank;
-        results.push_back(c.b->emit(d));
-      } else if (sums && !results.empty() && x.get().op_id == primitive_of<mul_p>.id) {
-        results[0] = emit<fma_p>({operand(x, 0), operand(x, 1), results[0]});
-        continue;
-      } else results.push_back(x);
-      if (!sums_row || results.size() == 1) continue;
-      results[0] = c.op->combine(results[0], results.back());
-      results.pop_back();
+      call d = c;
+      d.operands = &x, d.attributes = left.dims, d.attribute_count = left.rank;
+      const value result = left.rank > 0 ? c.b->emit(d) : x;
+      if (!sums_row) results.push_back(result);
+      else if (!all.b) all = result;
+      else if (sums && left.rank == 0 && x.get().op_id == primitive_of<mul_p>.id) all = emit<fma_p>({operand(x, 0), operand(x, 1), all});
+      else all = c.op->combine(all, result);
     }
-    return sums_row ? results[0] : assembled(*c.b, results, c.dims, axes_from(0, c.dims.rank - 1));
+    return sums_row ? all : assembled(*c.b, results, c.dims, axes_from(0, c.dims.rank - 1));
   }
 
   /// Node n, which is v in a builder, put together of its elements; v, if it is better as it is.

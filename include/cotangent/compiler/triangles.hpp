@@ -38,9 +38,7 @@ class triangle_finder {
 
   /// Of the dot_general n.
   constexpr product_triangles of_product(int n) const {
-    call c;
-    c.attributes = g_.attributes.items + g_[n].attributes, c.attribute_count = g_[n].attribute_count;
-    const dot_dimensions d = dot_general_p::dimensions(c);
+    const dot_dimensions d = dot_general_p::dimensions(call_at(g_, n));
     const int left = g_.operand(n, 0), right = g_.operand(n, 1);
     const shape of_left = d.lhs_free(g_[left].dims.rank), of_right = d.rhs_free(g_[right].dims.rank);
     product_triangles r;
