@@ -9,6 +9,9 @@
 /// passes their pointers. Extents, strides and offsets count elements; each is a number, or `slot(k)`: the k-th of the
 /// run-time extents that the caller passes.
 
+#include <cstdint>
+
+#include <cotangent/core/binding.hpp>
 #include <cotangent/core/extents.hpp>
 
 namespace cotangent {
@@ -77,5 +80,12 @@ template <class... F> struct forms {};
 inline constexpr int max_operands = 3;
 
 template <class Space, class Forms, int... Code> struct kernel {};
+
+/// The key of a kernel type: a number made of all that the type says. Compilers spell the names of all functions that run a kernel,
+/// and the type of a long one takes many kilobytes.
+template <std::uint64_t Number> struct numbered_kernel {};
+/// The kernel type itself.
+template <class Kernel> struct definition_of { using type = Kernel; };
+template <std::uint64_t Number> struct definition_of<numbered_kernel<Number>> { using type = type_bound_to<numbered_kernel<Number>>; };
 
 }  // namespace cotangent

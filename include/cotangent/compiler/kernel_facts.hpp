@@ -591,6 +591,11 @@ template <class T, source From, int Place, extent Stride> struct index_register 
 /// A reduce form with what is known of it.
 template <class Reduce, reduce_facts Facts> struct resolved_reduce {};
 template <class... Reduces> struct reduce_list {};
+/// f(a reduction) for each of a list.
+template <class... R, class F> COTANGENT_HOST_INLINE void each_reduction(reduce_list<R...>, [[maybe_unused]] const F& f) {
+  const int done[] = {0, (f(R{}), 0)...};
+  (void)done;
+}
 
 /// A reduction taken apart.
 template <class Reduce> struct reduce_parts;
@@ -611,6 +616,13 @@ struct reduce_parts<resolved_reduce<reduce<Op, T, B, access<Offset, Strides...>>
     (void)done;
   }
 };
+
+/// What is known of the reductions of a list, and an entry of nothing.
+template <class... R> struct facts_of_list {
+  reduce_facts items[sizeof...(R) + 1] = {reduce_parts<R>::facts..., reduce_facts{}};
+  constexpr explicit facts_of_list(reduce_list<R...>) {}
+};
+template <class Reductions> inline constexpr facts_of_list facts_of{Reductions{}};
 
 /// Element Number of a numbered_list, found once.
 template <class List, int Number> struct numbered_at : decltype(facts::find_numbered<Number>(static_cast<List*>(nullptr))) {};
@@ -653,32 +665,64 @@ template <const int* Numbers, int Count> using listed_t = typename listed<Number
 /// Not a member of the analysis: g++ takes quadratic time for a class with packs whose member is named within a pack.
 template <extent... Extents> inline constexpr extent extents_of[max_rank + 1] = {Extents...};
 
-/// A kernel's tables, and its forms by number.
-template <class Kernel> struct analysis;
-template <extent... Extents, class... F, int... Code> struct analysis<kernel<space<Extents...>, forms<F...>, Code...>> {
+/// A kernel type taken apart.
+template <class Kernel> struct kernel_parts;
+template <extent... Extents, class... F, int... Code> struct kernel_parts<kernel<space<Extents...>, forms<F...>, Code...>> {
+  using iterates = space<Extents...>;
+  static constexpr int forms = int(sizeof...(F)), code_length = int(sizeof...(Code));
   static constexpr facts::form_facts form_table[] = {facts::describe(F{}, extents_of<Extents...>)..., {}};
   static constexpr int code[] = {Code..., 0};
-  static constexpr auto table = facts::tabulate<facts::count_statements(form_table, code, int(sizeof...(Code))), int(sizeof...(F))>(
-      form_table, code, space<Extents...>{});
+  template <class Analysis> using resolved_forms = typename facts::resolved_forms<Analysis, std::index_sequence_for<F...>, F...>::type;
+};
+
+/// A kernel's tables, and its forms by number.
+template <class Kernel> struct analysis {
+  using parts = kernel_parts<typename definition_of<Kernel>::type>;
+  static constexpr auto table = facts::tabulate<facts::count_statements(parts::form_table, parts::code, parts::code_length), parts::forms>(
+      parts::form_table, parts::code, typename parts::iterates{});
 
   static constexpr dtype register_type(int statement) {
     int at = 0;
-    for (; statement > 0; --statement) at += 1 + form_table[code[at]].operands;
-    return form_table[code[at]].type;
+    for (; statement > 0; --statement) at += 1 + parts::form_table[parts::code[at]].operands;
+    return parts::form_table[parts::code[at]].type;
   }
 
-  using layout_type = layout<table.shape, space<Extents...>>;
-  using form_list = typename facts::resolved_forms<analysis, std::index_sequence_for<F...>, F...>::type;
+  using layout_type = layout<table.shape, typename parts::iterates>;
+  using form_list = typename parts::template resolved_forms<analysis>;
   using reductions = typename facts::reductions_among<form_list, facts::listed_t<table.reduce_forms, table.shape.reductions>>::type;
+};
+/// The list of a kernel's reductions under the kernel's key, and those of one scope.
+template <class Kernel> struct reductions_in : analysis<Kernel>::reductions {
+ private:
+  static constexpr const auto& table = analysis<Kernel>::table;
+  struct form_numbers {
+    int items[table.shape.reductions + 1] = {};
+    int count = 0;
+  };
+  template <reduction Scope> static constexpr form_numbers scoped = [] {
+    form_numbers r;
+    for (int k = 0; k < table.shape.reductions; ++k)
+      if (table.reductions[table.reduce_forms[k]].scope == Scope) r.items[r.count++] = table.reduce_forms[k];
+    return r;
+  }();
+
+ public:
+  template <reduction Scope>
+  using of_scope = typename facts::reductions_among<typename analysis<Kernel>::form_list, facts::listed_t<scoped<Scope>.items, scoped<Scope>.count>>::type;
 };
 
 /// A kernel made ready to run: its layout, its reductions, and its analysis. Functions that run one statement know the
-/// layout only: a whole kernel in their names would cost the compiler quadratic time.
+/// layout only, so that kernels share them.
 template <class Layout, class Reductions, class Analysis> struct program {};
+
+template <class Reductions, reduction Scope> struct scoped_reductions { using type = typename Reductions::template of_scope<Scope>; };
+template <reduction Scope> struct scoped_reductions<reduce_list<>, Scope> { using type = reduce_list<>; };
+template <class Reductions, reduction Scope> using reductions_of_scope = typename scoped_reductions<Reductions, Scope>::type;
 
 /// The program, layout and reductions of a kernel.
 template <class Kernel> using layout_of = typename analysis<Kernel>::layout_type;
-template <class Kernel> using reductions_of = typename analysis<Kernel>::reductions;
+template <class Kernel>
+using reductions_of = std::conditional_t<layout_of<Kernel>::shape.reductions == 0, reduce_list<>, reductions_in<Kernel>>;
 template <class Kernel> using program_of = program<layout_of<Kernel>, reductions_of<Kernel>, analysis<Kernel>>;
 
 }  // namespace cotangent::kernels

@@ -48,12 +48,15 @@ template <class Graph> constexpr void append_signature(sequence<extent>& to, con
   }
 }
 
+constexpr void add_to_hash(std::uint64_t& hash, std::uint64_t x) { hash = (hash ^ hash >> 29 ^ x) * 0x9e3779b97f4a7c15u; }
+
 /// The forms of a kernel's statements, and a statement that has each.
 template <int Statements> struct form_numbers {
   int form[Statements + 1] = {};
   int examples[Statements + 1] = {};
   int forms = 0;
   int code_length = 0;
+  std::uint64_t hash = 0;  // of the forms
 };
 template <int Statements, class Graph> constexpr form_numbers<Statements> number_forms(const statement* statements, const window* windows, const Graph& g) {
   form_numbers<Statements> r;
@@ -66,7 +69,7 @@ template <int Statements, class Graph> constexpr form_numbers<Statements> number
     append_signature(signatures, statements, k, windows, g);
     const std::size_t length = signatures.count - start;
     std::uint64_t hash = length;
-    for (std::size_t i = 0; i < length; ++i) hash = (hash ^ hash >> 29 ^ std::uint64_t(signatures.items[start + i])) * 0x9e3779b97f4a7c15u;
+    for (std::size_t i = 0; i < length; ++i) add_to_hash(hash, std::uint64_t(signatures.items[start + i]));
     std::size_t at = (hash >> 32) & mask;
     for (;; at = (at + 1) & mask) {
       const int found = form_at[at] - 1;
@@ -78,6 +81,7 @@ template <int Statements, class Graph> constexpr form_numbers<Statements> number
     if (form_at[at] == 0) {
       if (starts.count == 0) starts.push_back(0);
       starts.push_back(signatures.count);
+      add_to_hash(r.hash, hash);
       r.examples[r.forms++] = k;
       form_at[at] = r.forms;
     } else signatures.count = start;
@@ -110,16 +114,14 @@ template <const auto& Plan, const auto& Graph> struct lowering {
   template <int W>
   using window_type = window_along<Plan.windows[W].dimension, Plan.windows[W].offset, Plan.windows[W].extent_inside, Plan.windows[W].wraps>;
 
-  /// Whether store I of a step writes an output that no other step looks at, with neighbouring lanes side by side, and that may be so
+  /// Whether a store of a step writes an output that no other step looks at, with neighbouring lanes side by side, and that may be so
   /// large that it leaves the caches before anything reads it.
-  template <int Step, int I> static consteval bool is_stored_once() {
-    constexpr const statement& s = Plan.statements[I];
-    constexpr int number = Plan.step_buffers[std::size_t(Plan.steps[Step].buffers + s.buffer)];
-    constexpr const buffer& b = Plan.buffers[std::size_t(number)];
-    constexpr int rank = s.where.strides.rank;
-    if constexpr (b.where != buffer::output || std::count(Plan.step_buffers.begin(), Plan.step_buffers.end(), number) > 1 || b.reuses >= 0 || rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean) return false;
-    else if constexpr (has_symbol(b.dims)) return s.where.strides[rank - 1] == 1;
-    else return s.where.strides[rank - 1] == 1 && b.dims.size() * size_of(b.type) >= kernels::streamed_bytes;
+  static constexpr bool is_stored_once(const step& of, const statement& s) {
+    const int number = Plan.step_buffers[std::size_t(of.buffers + s.buffer)], rank = s.where.strides.rank;
+    const buffer& b = Plan.buffers[std::size_t(number)];
+    if (b.where != buffer::output || std::count(Plan.step_buffers.begin(), Plan.step_buffers.end(), number) > 1 || b.reuses >= 0) return false;
+    if (rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean || s.where.strides[rank - 1] != 1) return false;
+    return has_symbol(b.dims) || b.dims.size() * size_of(b.type) >= kernels::streamed_bytes;
   }
 
   /// The form of statement I of the plan; the statements of its kernel start at First.
@@ -130,7 +132,7 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     if constexpr (what == statement::constant) return type_is<kernels::constant<T, element_bits(Plan.statements[I].type, Plan.statements[I].bits)>>{};
     else if constexpr (what == statement::index) return type_is<kernels::index<T, Plan.statements[I].dimension>>{};
     else if constexpr (what == statement::store) {
-      if constexpr (is_stored_once<Step, I>()) return type_is<kernels::store_once<T, b, access_of<I>>>{};
+      if constexpr (is_stored_once(Plan.steps[Step], Plan.statements[I])) return type_is<kernels::store_once<T, b, access_of<I>>>{};
       else return type_is<kernels::store<T, b, access_of<I>>>{};
     }
     else if constexpr (what == statement::reduce) {
@@ -166,6 +168,19 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     return r;
   }();
 
+  /// The number of a step's kernel type.
+  template <int Step> static constexpr std::uint64_t kernel_number = [] {
+    constexpr const step& s = Plan.steps[Step];
+    std::uint64_t hash = numbered<Step>.hash;
+    for (int k = 0; k < numbered<Step>.forms; ++k) {
+      const statement& example = Plan.statements[std::size_t(s.statements + numbered<Step>.examples[k])];
+      add_to_hash(hash, example.what == statement::store && is_stored_once(s, example));
+    }
+    for (int c : code<Step>) add_to_hash(hash, std::uint64_t(c));
+    for (int d = 0; d < s.space.rank; ++d) add_to_hash(hash, std::uint64_t(s.space.dims[d]));
+    return hash;
+  }();
+
   // A class template without members besides `type`: g++ substitutes a lambda's packs, and those of a class whose member is
   // named within a pack, in quadratic time.
   template <int Step, int First, class Dimensions, class Forms, class Code> struct lowered_step;
@@ -174,11 +189,16 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     using type = kernel<space<Plan.steps[Step].space.dims[D]...>, forms<typename decltype(form<Step, First, First + numbered<Step>.examples[F]>())::type...>,
                         code<Step>[C]...>;
   };
-  /// The kernel type of a step.
   template <int Step>
-  using kernel_of = typename lowered_step<Step, Plan.steps[Step].statements, std::make_index_sequence<std::size_t(Plan.steps[Step].space.rank)>,
-                                          std::make_index_sequence<std::size_t(numbered<Step>.forms)>,
-                                          std::make_index_sequence<std::size_t(numbered<Step>.code_length)>>::type;
+  using lowered_type = typename lowered_step<Step, Plan.steps[Step].statements, std::make_index_sequence<std::size_t(Plan.steps[Step].space.rank)>,
+                                             std::make_index_sequence<std::size_t(numbered<Step>.forms)>,
+                                             std::make_index_sequence<std::size_t(numbered<Step>.code_length)>>::type;
+  /// The kernel type of a step.
+#ifdef __CUDACC__  // which names keys to the host's compiler before what binds them
+  template <int Step> using kernel_of = lowered_type<Step>;
+#else
+  template <int Step> using kernel_of = typename binding<numbered_kernel<kernel_number<Step>>, lowered_type<Step>>::key;
+#endif
 };
 
 }  // namespace cotangent

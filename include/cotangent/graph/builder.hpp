@@ -4,6 +4,7 @@
 #include <bit>
 #include <string_view>
 
+#include <cotangent/core/binding.hpp>
 #include <cotangent/graph/graph.hpp>
 
 namespace cotangent {
@@ -139,31 +140,11 @@ constexpr std::uint64_t hash_of(std::string_view s) {
   return h;
 }
 
-/// A type as a value.
-template <class T> struct type_is {
-  using type = T;
-};
-
-#pragma GCC diagnostic push
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wnon-template-friend"
-#endif
-#ifdef __CUDACC__
-#pragma nv_diagnostic push
-#pragma nv_diag_suppress 1301
-#endif
-/// From a primitive's id back to its struct: lowering needs the type. Declared here, defined by `registration`.
-template <std::uint64_t Id> struct primitive_key {
-  friend constexpr auto registered(primitive_key);
-};
-template <class P> struct registration {
+/// From a primitive's id back to its struct: lowering needs the type.
+template <std::uint64_t Id> struct primitive_key {};
+template <class P> struct registration : binding<primitive_key<hash_of(P::name)>, P> {
   static constexpr std::uint64_t id = hash_of(P::name);
-  friend constexpr auto registered(primitive_key<id>) { return type_is<P>{}; }
 };
-#ifdef __CUDACC__
-#pragma nv_diagnostic pop
-#endif
-#pragma GCC diagnostic pop
 
 template <class P> constexpr primitive table_of() {
   primitive t;
@@ -191,7 +172,7 @@ template <class P> constexpr primitive table_of() {
 template <class P> inline constexpr primitive primitive_of = table_of<P>();
 
 /// The struct of the primitive with this id.
-template <std::uint64_t Id> using primitive_with_id = typename decltype(registered(primitive_key<Id>{}))::type;
+template <std::uint64_t Id> using primitive_with_id = type_bound_to<primitive_key<Id>>;
 
 /// Where a new trace stands. Traces that are live at once are nested: `innermost` is the level of the deepest one, kept
 /// by the outermost. The arguments of an inner trace alone do not tell it, because a lambda may capture deeper values.

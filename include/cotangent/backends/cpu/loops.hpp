@@ -23,7 +23,7 @@ struct lane_plan {
   bool has_inner = false;       // most vectors see windows along the lanes inside of their rows, or are ahead of the diagonal: those run without a look at it
   bool always_partial = false;  // a long kernel is instantiated once, every access masked, to halve compile time
 };
-template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...> reductions) {
+template <class Layout, class Reductions> inline constexpr lane_plan plan_of = [] {
   constexpr merged_dims dims = Layout::dims;
   lane_plan p;
   if (dims.rank > 0)
@@ -31,9 +31,8 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
       p.lanes = p.lanes < 0 || is_slot(Layout::own_extents[i]) ? -1 : p.lanes * Layout::own_extents[i];
   constexpr int native = native_bytes / mask_bytes<Layout>;
   p.width = p.lanes < 0 || p.lanes >= native ? native : p.lanes < 1 ? 1 : int(std::bit_ceil(std::size_t(p.lanes)));
-  const reduce_facts all[] = {reduce_facts{reduction::keeps_lane}, reduce_parts<R>::facts...};
-  for (const reduce_facts& r : all) p.sums_lanes = p.sums_lanes || r.scope != reduction::keeps_lane;
-  p.grouped = sums_groups_of_rows<Layout>(reductions);
+  for (int k = 0; k < Layout::shape.reductions; ++k) p.sums_lanes = p.sums_lanes || facts_of<Reductions>.items[k].scope != reduction::keeps_lane;
+  p.grouped = sums_groups_of_rows<Layout, Reductions>();
   p.keeps_columns = p.grouped || Layout::shape.ascends;
   const int varying = Layout::shape.varying.total();
   p.has_fixed = Layout::shape.fixed.total() > 0;
@@ -45,7 +44,7 @@ template <class Layout, class... R> constexpr lane_plan plan_of(reduce_list<R...
   const bool few_registers = Layout::shape.fixed.total() + Layout::shape.sums.total() <= 8;  // of each row
   if (Layout::shape.shares_columns && few_registers && varying <= 32 && (p.lanes < 0 || p.lanes >= 16 * p.width)) p.together = rows_together;
   return p;
-}
+}();
 
 /// A part of an iteration space: rows (indices of the outer dimensions, in row-major order) and lanes.
 struct box {
@@ -54,13 +53,13 @@ struct box {
 };
 
 /// The sums of a kernel, one copy per vector of an iteration.
-template <class Layout, class Reductions> using sums_of = running_sums<Layout, Reductions, plan_of<Layout>(Reductions{}).width>;
+template <class Layout, class Reductions> using sums_of = running_sums<Layout, Reductions, plan_of<Layout, Reductions>.width>;
 
 /// Evaluates the statements for one vector, or its first `count` lanes.
 template <bool Partial, bool Inner = false, class Layout, class Reductions, class Analysis, class Fixed>
 COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count,
                                       [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
-  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr lane_plan plan = plan_of<Layout, Reductions>;
   evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>, Inner> e(at, lane, count, fixed, sums);
   evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
   if constexpr (plan.grouped && plan.has_fixed)
@@ -80,7 +79,7 @@ template <bool Partial, class Layout, class Reductions, class Analysis, class Fi
 template <bool Partial, int Vectors, bool Inner = false, class Layout, class Reductions, class Analysis, class Fixed>
 COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> steps, position<Layout>& at, extent lane, int count,
                                        [[maybe_unused]] extent rows, Fixed& fixed, sums_of<Layout, Reductions>* sums) {
-  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr lane_plan plan = plan_of<Layout, Reductions>;
   constexpr int N = plan.width, inner = plan.grouped ? Layout::dims.rank - 2 : 0;
   const extent first = at.index[inner];
   if constexpr (plan.keeps_columns)
@@ -101,7 +100,7 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
 template <class Layout, class Reductions, class Analysis>
 COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps, position<Layout>& at, extent first, extent last, extent rows,
                                      sums_of<Layout, Reductions>* sums) {
-  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr lane_plan plan = plan_of<Layout, Reductions>;
   constexpr int N = plan.width, U = plan.unroll;
   if (first >= last) return;
   fixed_registers<Layout, N> fixed;
@@ -144,7 +143,7 @@ COTANGENT_HOST_INLINE void run_vector_of_rows(program<Layout, Reductions, Analys
 template <class Layout, class Reductions, class Analysis, std::size_t... R>
 COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent first, extent last,
                                           const targets<Layout>& to, std::index_sequence<R...> each) {
-  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr lane_plan plan = plan_of<Layout, Reductions>;
   constexpr int N = plan.width, inner = Layout::dims.rank - 2;
   position<Layout> rows[] = {((void)R, at)...};
   fixed_registers<Layout, N> fixed[sizeof...(R)];
@@ -172,7 +171,7 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
 template <class Layout, class Reductions, class Analysis>
 COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, position<Layout> at, const extent* extents, const box& b,
                                  const targets<Layout>& to) {
-  constexpr lane_plan plan = plan_of<Layout>(Reductions{});
+  constexpr lane_plan plan = plan_of<Layout, Reductions>;
   constexpr int outer = Layout::dims.outer();
   // Sums over lanes go to their results this often: rounding errors grow with the length of a sum.
   [[maybe_unused]] constexpr extent block = plan.sums_lanes ? 8192 : std::numeric_limits<extent>::max() / 2;
@@ -227,7 +226,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
 /// Points `to` at a reduction's results in the caller's buffer and sets those whose index along the outermost
 /// dimension is first, first + 1, ..., extents[0] of them, to the identity.
 template <class Reduce, class Layout>
-COTANGENT_HOST_INLINE int start_reduction(const position<Layout>& at, const extent* extents, targets<Layout>& to, extent first) {
+COTANGENT_HOST_INLINE void start_reduction(const position<Layout>& at, const extent* extents, targets<Layout>& to, extent first) {
   using parts = reduce_parts<Reduce>;
   using T = typename parts::result;
   constexpr int place = parts::facts.place;
@@ -237,18 +236,14 @@ COTANGENT_HOST_INLINE int start_reduction(const position<Layout>& at, const exte
   for (int d = 0; d < Layout::dims.rank; ++d) to.strides[place][d] = r.strides[d];
   T* from = base + (Layout::dims.rank > 0 ? first * r.strides[0] : 0);
   if constexpr (!parts::finds_place) r.template clear<typename parts::operation>(from);
-  return 0;
 }
-template <class Layout, class... R>
-COTANGENT_HOST_INLINE void start_reductions(reduce_list<R...>, [[maybe_unused]] const position<Layout>& at, [[maybe_unused]] const extent* extents,
-                                            [[maybe_unused]] targets<Layout>& to, [[maybe_unused]] extent first = 0) {
-  const int done[] = {0, start_reduction<R>(at, extents, to, first)...};
-  (void)done;
+template <class Reductions, class Layout>
+COTANGENT_HOST_INLINE void start_reductions(const position<Layout>& at, const extent* extents, targets<Layout>& to) {
+  each_reduction(Reductions{}, [&]<class Reduce>(Reduce) { start_reduction<Reduce>(at, extents, to, 0); });
 }
 
 /// A kernel cut into tasks. It knows the statements only as a function, so that long kernels are named rarely.
-template <class Layout, class Reductions> class tasks;
-template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
+template <class Layout, class Reductions> class tasks {
  public:
   using part = void (*)(const position<Layout>&, const extent*, const box&, const targets<Layout>&);
 
@@ -257,16 +252,17 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
   }
 
   void run() {
-    constexpr reduce_facts reductions[] = {reduce_facts{}, reduce_parts<R>::facts...};
-    cut_ = partition_of(Layout::shape, Layout::dims.rank, reductions + 1, extents_);
+    cut_ = partition_of(Layout::shape, Layout::dims.rank, facts_of<Reductions>.items, extents_);
     if (cut_.tasks() <= 1) {
-      start_reductions(reduce_list<R...>{}, at_, extents_, to_);
+      start_reductions<Reductions>(at_, extents_, to_);
       if (cut_.tasks() == 1) part_(at_, extents_, {0, cut_.rows, 0, cut_.lanes}, to_);
       return;
     }
     std::size_t bytes = 0;
-    const int done[] = {0, plan_one<R>(bytes, cut_.copies(reduce_parts<R>::facts) > 1 ? cut_.copies(reduce_parts<R>::facts) : 0)...};
-    (void)done;
+    each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
+      const extent copies = cut_.copies(reduce_parts<Reduce>::facts);
+      plan<Reduce>(bytes, copies > 1 ? copies : 0);
+    });
     if (bytes <= sizeof(small_partials)) {
       small_partials memory;
       return run(memory.bytes);
@@ -280,26 +276,30 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     constexpr merged_dims dims = Layout::dims;
     extent rows = 1;
     for (int d = 0; d < dims.outer(); ++d) rows *= extents_[d];
-    start_reductions(reduce_list<R...>{}, at_, extents_, to_);
+    start_reductions<Reductions>(at_, extents_, to_);
     part_(at_, extents_, {0, rows, 0, dims.rank > 0 ? extents_[dims.rank - 1] : 1}, to_);
   }
 
   /// The bytes that `copies` of the results of reductions over the kernel's own outermost dimension take; 0 without such.
-  std::size_t plan_copies([[maybe_unused]] extent copies) {
+  std::size_t plan_copies(extent copies) {
     std::size_t bytes = 0;
-    const int done[] = {0, plan_one<R>(bytes, over_rows<R> ? copies : 0)...};
-    (void)done;
+    each_reduction(Reductions{}, [&]<class Reduce>(Reduce) { plan<Reduce>(bytes, over_rows<Reduce> ? copies : 0); });
     return bytes;
   }
   /// Sets one of the copies, which lie in `memory`, to the identities.
-  void start_copy([[maybe_unused]] char* memory, [[maybe_unused]] extent copy) {
-    const int done[] = {0, (copies_[reduce_parts<R>::facts.place] > 0 ? clear_copy<R>(memory, copy) : 0)...};
-    (void)done;
+  void start_copy(char* memory, extent copy) {
+    each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
+      using parts = reduce_parts<Reduce>;
+      if (copies_[parts::facts.place] == 0) return;
+      auto* const to = copy_at<Reduce>(memory, copy);
+      for (extent i = 0; i < results_[parts::facts.place].size; ++i) to[i] = parts::operation::template identity<typename parts::type>();
+    });
   }
   /// Combines the copies into the caller's buffers.
-  void finish_copies([[maybe_unused]] char* memory) {
-    const int done[] = {0, (copies_[reduce_parts<R>::facts.place] > 0 ? combine<R>(reinterpret_cast<typename reduce_parts<R>::type*>(memory + offset_[reduce_parts<R>::facts.place])) : 0)...};
-    (void)done;
+  void finish_copies(char* memory) {
+    each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
+      if (copies_[reduce_parts<Reduce>::facts.place] > 0) combine<Reduce>(copy_at<Reduce>(memory, 0));
+    });
   }
 
   /// Only the indices [first, last) of the kernel's own outermost dimension, in this thread. Reductions over that dimension
@@ -319,10 +319,13 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
       if constexpr (dims.rank == 1) b = {0, 1, first, last};
       else if (all > 0) b = {first * (rows / all), last * (rows / all), 0, b.last_lane};
       extents_[0] = last - first;
-      const int started[] = {0, (over_rows<R> ? choose_copy<R>(memory, copy) : start_reduction<R>(at_, extents_, to_, first))...};
-      (void)started;
+      each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
+        constexpr int place = reduce_parts<Reduce>::facts.place;
+        if constexpr (over_rows<Reduce>) to_.base[place] = copy_at<Reduce>(memory, copy), pack_strides(place);
+        else start_reduction<Reduce>(at_, extents_, to_, first);
+      });
       extents_[0] = all;
-    } else start_reductions(reduce_list<R...>{}, at_, extents_, to_);
+    } else start_reductions<Reductions>(at_, extents_, to_);
     part_(at_, extents_, b, to_);
   }
 
@@ -338,77 +341,58 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     constexpr int place = reduce_parts<Reduce>::facts.place;
     return reinterpret_cast<typename reduce_parts<Reduce>::type*>(memory + offset_[place]) + copy * results_[place].size;
   }
-  template <class Reduce> int clear_copy(char* memory, extent copy) {
-    using parts = reduce_parts<Reduce>;
-    auto* const to = copy_at<Reduce>(memory, copy);
-    for (extent i = 0; i < results_[parts::facts.place].size; ++i) to[i] = parts::operation::template identity<typename parts::type>();
-    return 0;
-  }
-  template <class Reduce> int choose_copy(char* memory, extent copy) {
-    constexpr int place = reduce_parts<Reduce>::facts.place;
-    to_.base[place] = copy_at<Reduce>(memory, copy);
+  /// The results of a reduction lie one after the other.
+  void pack_strides(int place) {
     for (int d = 0; d < Layout::dims.rank; ++d) to_.strides[place][d] = results_[place].packed[d];
-    return 0;
   }
 
   /// Lays out the partial results of a reduction, `copies` times.
-  template <class Reduce> int plan_one(std::size_t& bytes, extent copies) {
+  template <class Reduce> void plan(std::size_t& bytes, extent copies) {
     using parts = reduce_parts<Reduce>;
     constexpr int place = parts::facts.place;
     results_[place] = results<Layout>::template of<Reduce>(extents_, at_.slots);
     copies_[place] = copies;
     offset_[place] = bytes;
     if (copies > 0) bytes += (std::size_t(copies_[place] * results_[place].size) * sizeof(typename parts::type) + 63) / 64 * 64;
-    return 0;
   }
 
-  void run([[maybe_unused]] char* memory) {
-    const int started[] = {0, start_one<R>(memory)...};
+  void run(char* memory) {
+    each_reduction(Reductions{}, [&]<class Reduce>(Reduce) { start<Reduce>(memory); });
     parallel_for(cut_.tasks(), [this](extent t) {
       const extent chunk = t / cut_.lane_blocks, block = t % cut_.lane_blocks;
       targets<Layout> to = to_;
-      const int chosen[] = {0, choose_one<R>(to, chunk, block)...};
-      (void)chosen;
+      each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {  // the partial results of this task
+        using parts = reduce_parts<Reduce>;
+        constexpr int place = parts::facts.place;
+        if (copies_[place] > 0)
+          to.base[place] = static_cast<typename parts::type*>(to.base[place]) + cut_.copy(parts::facts, chunk, block) * results_[place].size;
+      });
       part_(at_, extents_,
             {chunk * cut_.rows_per_chunk, smaller((chunk + 1) * cut_.rows_per_chunk, cut_.rows), block * cut_.lanes_per_block,
              smaller((block + 1) * cut_.lanes_per_block, cut_.lanes)},
             to);
     });
-    const int finished[] = {0, finish_one<R>()...};
-    (void)started;
-    (void)finished;
+    each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
+      constexpr int place = reduce_parts<Reduce>::facts.place;
+      if (copies_[place] > 0) combine<Reduce>(static_cast<typename reduce_parts<Reduce>::type*>(to_.base[place]));
+    });
   }
 
-  template <class Reduce> int start_one(char* memory) {
+  template <class Reduce> void start(char* memory) {
     using parts = reduce_parts<Reduce>;
     using T = typename parts::type;
     constexpr int place = parts::facts.place;
     if (copies_[place] == 0) return start_reduction<Reduce>(at_, extents_, to_, 0);
-    T* base = reinterpret_cast<T*>(memory + offset_[place]);
+    T* const base = copy_at<Reduce>(memory, 0);
     const extent n = copies_[place] * results_[place].size;
     for (extent i = 0; i < n; ++i) base[i] = parts::operation::template identity<T>();
     to_.base[place] = base;
-    for (int d = 0; d < Layout::dims.rank; ++d) to_.strides[place][d] = results_[place].packed[d];
-    return 0;
+    pack_strides(place);
   }
 
-  /// Points `to` at the partial results of one task.
-  template <class Reduce> int choose_one(targets<Layout>& to, extent chunk, extent block) const {
-    using parts = reduce_parts<Reduce>;
-    constexpr int place = parts::facts.place;
-    if (copies_[place] > 0)
-      to.base[place] = static_cast<typename parts::type*>(to.base[place]) + cut_.copy(parts::facts, chunk, block) * results_[place].size;
-    return 0;
-  }
-
-  template <class Reduce> int finish_one() {
-    constexpr int place = reduce_parts<Reduce>::facts.place;
-    return copies_[place] == 0 ? 0 : combine<Reduce>(static_cast<typename reduce_parts<Reduce>::type*>(to_.base[place]));
-  }
-  template <class Reduce> int combine(typename reduce_parts<Reduce>::type* partial) {
+  template <class Reduce> void combine(typename reduce_parts<Reduce>::type* partial) {
     using parts = reduce_parts<Reduce>;
     combine_results<typename parts::operation>(parts::facts.place, partial, static_cast<typename parts::type*>(at_.buffers[parts::buffer]) + value_of<parts::offset>(at_.slots));
-    return 0;
   }
   /// Combines the partial results of the reduction number `place`, in order, into the caller's buffer.
   template <class Op, class T> void combine_results(int place, T* partial, T* base) const {
@@ -420,7 +404,7 @@ template <class Layout, class... R> class tasks<Layout, reduce_list<R...>> {
     r.each([base, partial](extent i) mutable { base[i] = *partial++; });
   }
 
-  static constexpr int places = sizeof...(R) > 0 ? int(sizeof...(R)) : 1;
+  static constexpr int places = targets<Layout>::count;
   position<Layout> at_;
   part part_;
   extent extents_[Layout::dims.rank > 0 ? Layout::dims.rank : 1];
@@ -439,13 +423,12 @@ void run_part(const position<layout_of<Kernel>>& at, const extent* extents, cons
 }
 
 /// Whether the extents of a kernel are known and it is not worth more than one task: then no code is made that cuts it.
-template <class Layout, class... R> constexpr bool is_one_task(reduce_list<R...>) {
+template <class Layout, class Reductions> constexpr bool is_one_task() {
   if constexpr (!Layout::is_static) return false;
   else {
-    constexpr reduce_facts reductions[] = {reduce_facts{}, reduce_parts<R>::facts...};
     extent extents[Layout::dims.rank > 0 ? Layout::dims.rank : 1] = {};
     for (int d = 0; d < Layout::dims.rank; ++d) extents[d] = Layout::extent_of(d, nullptr);
-    return partition_of(Layout::shape, Layout::dims.rank, reductions + 1, extents).tasks() <= 1;
+    return partition_of(Layout::shape, Layout::dims.rank, facts_of<Reductions>.items, extents).tasks() <= 1;
   }
 }
 
@@ -454,14 +437,14 @@ template <class Layout, class... R> constexpr bool is_one_task(reduce_list<R...>
 template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, const extent* extents) {
   using layout = layout_of<Kernel>;
   constexpr extent small = 64;
-  if constexpr (is_one_task<layout>(reductions_of<Kernel>{})) {
+  if constexpr (is_one_task<layout, reductions_of<Kernel>>()) {
     const position<layout> at(buffers, extents);
     extent sizes[layout::dims.rank > 0 ? layout::dims.rank : 1], rows = 1;
     for (int d = 0; d < layout::dims.rank; ++d) sizes[d] = layout::extent_of(d, at.slots);
     for (int d = 0; d < layout::dims.outer(); ++d) rows *= sizes[d];
     const box all{0, rows, 0, layout::dims.rank > 0 ? sizes[layout::dims.rank - 1] : 1};
     targets<layout> to;
-    start_reductions(reductions_of<Kernel>{}, at, sizes, to);
+    start_reductions<reductions_of<Kernel>>(at, sizes, to);
     if constexpr (layout::points > small) run_part<Kernel>(at, sizes, all, to);
     else if constexpr (layout::points > 0) sweep(program_of<Kernel>{}, at, sizes, all, to);
   } else {

@@ -124,7 +124,13 @@ template <class Kernel> class packet_kernel {
       targets<layout> to;
       extent sizes[dims.rank > 0 ? dims.rank : 1];
       for (int d = 0; d < dims.rank; ++d) sizes[d] = size(d);
-      point_at(reductions(), at, sizes, to);
+      // Each result is stored once, so that nothing is set first.
+      each_reduction(reductions(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+        using parts = reduce_parts<Reduce>;
+        const auto r = results<layout>::template of<Reduce>(sizes, at.slots);
+        to.base[parts::facts.place] = static_cast<typename parts::type*>(at.buffers[parts::buffer]) + value_of<parts::offset>(at.slots);
+        for (int d = 0; d < dims.rank; ++d) to.strides[parts::facts.place][d] = r.strides[d];
+      });
       each_row<0>(at, to);
     }
   }
@@ -135,7 +141,7 @@ template <class Kernel> class packet_kernel {
   static constexpr program_of<Kernel> steps{};
   static constexpr merged_dims dims = layout::dims;
   static constexpr int outer = dims.outer();
-  static constexpr lane_plan plan = plan_of<layout>(reductions());
+  static constexpr lane_plan plan = plan_of<layout, reductions>;
   static constexpr int N = plan.width;
   using sums = packet_sums<layout, reductions, N>;
   static constexpr extent size(int d) {
@@ -146,17 +152,20 @@ template <class Kernel> class packet_kernel {
   static constexpr extent lanes = dims.rank > 0 && layout::is_static ? size(dims.rank - 1) : 1;
 
   /// The first of the dimensions that the reductions sum over, if those are the inner ones of all; -1 if not.
-  template <class... R> static constexpr int first_summed(reduce_list<R...>) {
-    if (sizeof...(R) == 0) return outer;
-    if ((false || ... || (reduce_parts<R>::facts.scope != reduction::keeps_lane))) return -1;
-    const std::uint32_t kept_by_any = (0u | ... | reduce_parts<R>::facts.kept_dims), kept_by_all = (~0u & ... & reduce_parts<R>::facts.kept_dims);
+  static constexpr int summed = [] {
+    if (layout::shape.reductions == 0) return outer;
+    std::uint32_t kept_by_any = 0, kept_by_all = ~0u;
+    for (int k = 0; k < layout::shape.reductions; ++k) {
+      const reduce_facts& r = facts_of<reductions>.items[k];
+      if (r.scope != reduction::keeps_lane) return -1;
+      kept_by_any |= r.kept_dims, kept_by_all &= r.kept_dims;
+    }
     int first = outer;
     while (first > 0 && !(kept_by_any >> (first - 1) & 1u)) --first;
     for (int d = 0; d < first; ++d)
       if (!(kept_by_all >> d & 1u)) return -1;
     return first;
-  }
-  static constexpr int summed = first_summed(reductions());
+  }();
   static constexpr bool sums_up = layout::shape.reductions > 0, chooses = layout::shape.choice > 0;
   using mask_register = register_type<bool, N, mask_bytes<layout>>;
   static constexpr bool fits = layout::is_static && layout::points > 0 && lanes % N == 0 && !layout::shape.scatters && summed >= 0;
@@ -173,21 +182,6 @@ template <class Kernel> class packet_kernel {
     if (!fits || !sums_up || summed == 0 || layout::shape.varying.total() > few_values || (layout::shape.choice_dims >> (summed > 0 ? summed - 1 : 0) & 1u)) return 1;
     return at_once(size(summed > 0 ? summed - 1 : 0), registers / vectors < most ? registers / vectors : most);
   }();
-
-  /// The results of reductions: each is stored once, so that nothing is set first.
-  template <class... R>
-  static COTANGENT_HOST_INLINE void point_at(reduce_list<R...>, [[maybe_unused]] const position<layout>& at, [[maybe_unused]] const extent* sizes,
-                                             [[maybe_unused]] targets<layout>& to) {
-    const int done[] = {0, point_one<R>(at, sizes, to)...};
-    (void)done;
-  }
-  template <class R> static COTANGENT_HOST_INLINE int point_one(const position<layout>& at, const extent* sizes, targets<layout>& to) {
-    using parts = reduce_parts<R>;
-    const auto r = results<layout>::template of<R>(sizes, at.slots);
-    to.base[parts::facts.place] = static_cast<typename parts::type*>(at.buffers[parts::buffer]) + value_of<parts::offset>(at.slots);
-    for (int d = 0; d < dims.rank; ++d) to.strides[parts::facts.place][d] = r.strides[d];
-    return 0;
-  }
 
   template <int D> static COTANGENT_HOST_INLINE void each_row(position<layout>& at, const targets<layout>& to) {
     if constexpr (D == summed || (rows_at_once > 1 && D + 1 == summed)) {

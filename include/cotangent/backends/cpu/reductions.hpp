@@ -79,12 +79,12 @@ template <class Op, int Bytes, class T> COTANGENT_HOST_INLINE void combine_into(
 
 /// Whether rows are walked in groups, so that results that keep the lanes stay in registers for a group: the
 /// innermost outer dimension is summed by all reductions that keep the lanes, and no reduction ends with a row.
-template <class Layout, class... R> constexpr bool sums_groups_of_rows(reduce_list<R...>) {
+template <class Layout, class Reductions> constexpr bool sums_groups_of_rows() {
   if (Layout::dims.rank < 2 || Layout::shape.scatters) return false;
   const std::uint32_t inner = std::uint32_t(1) << (Layout::dims.rank >= 2 ? Layout::dims.rank - 2 : 0);
   bool some = false;
-  const reduce_facts all[] = {reduce_facts{reduction::whole}, reduce_parts<R>::facts...};
-  for (const reduce_facts& r : all) {
+  for (int k = 0; k < Layout::shape.reductions; ++k) {
+    const reduce_facts& r = facts_of<Reductions>.items[k];
     if (r.scope == reduction::whole) continue;
     if (r.scope == reduction::row || r.scope == reduction::place || (r.kept_dims & inner)) return false;
     some = true;
@@ -93,10 +93,9 @@ template <class Layout, class... R> constexpr bool sums_groups_of_rows(reduce_li
 }
 
 /// The reductions of a kernel while it runs: sums in registers, one per lane.
-template <class Layout, class Reductions, int N> struct running_sums;
-template <class Layout, class... R, int N> struct running_sums<Layout, reduce_list<R...>, N> {
+template <class Layout, class Reductions, int N> struct running_sums {
   static constexpr int bytes = mask_bytes<Layout>;
-  static constexpr bool keeps_columns = sums_groups_of_rows<Layout>(reduce_list<R...>{}) || Layout::shape.ascends;
+  static constexpr bool keeps_columns = sums_groups_of_rows<Layout, Reductions>() || Layout::shape.ascends;
   template <class T> using reg = register_type<T, N, bytes>;
 
   sum_registers<Layout, N> sums;
@@ -155,79 +154,61 @@ template <class Layout, class... R, int N> struct running_sums<Layout, reduce_li
     else value.store(row + lane);
   }
 
+  using columns = reductions_of_scope<Reductions, reduction::keeps_lane>;
   /// Finds this row's results.
-  COTANGENT_HOST_INLINE void locate([[maybe_unused]] const position<Layout>& at) {
-    const int done[] = {0, locate_one<R>(at)...};
-    (void)done;
-  }
-  template <class Reduce> COTANGENT_HOST_INLINE int locate_one(const position<Layout>& at) {
-    using parts = reduce_parts<Reduce>;
-    if constexpr (parts::facts.scope == reduction::keeps_lane) rows[parts::facts.place] = to->template row<typename parts::type>(parts::facts.place, at);
-    return 0;
+  COTANGENT_HOST_INLINE void locate(const position<Layout>& at) {
+    each_reduction(columns(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      using parts = reduce_parts<Reduce>;
+      rows[parts::facts.place] = to->template row<typename parts::type>(parts::facts.place, at);
+    });
   }
 
   /// Moves the results that keep the lanes into registers, and back.
-  template <bool Partial> COTANGENT_HOST_INLINE void load_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count) {
-    const int done[] = {0, load_column<R, Partial>(lane, count)...};
-    (void)done;
+  template <bool Partial> COTANGENT_HOST_INLINE void load_columns(extent lane, int count) {
+    each_reduction(columns(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      sum_of<Reduce>() = load_row<Reduce, Partial>(lane, count);
+    });
   }
-  template <class Reduce, bool Partial> COTANGENT_HOST_INLINE int load_column(extent lane, int count) {
-    if constexpr (reduce_parts<Reduce>::facts.scope == reduction::keeps_lane) sum_of<Reduce>() = load_row<Reduce, Partial>(lane, count);
-    return 0;
-  }
-  template <bool Partial> COTANGENT_HOST_INLINE void store_columns([[maybe_unused]] extent lane, [[maybe_unused]] int count) {
-    const int done[] = {0, store_column<R, Partial>(lane, count)...};
-    (void)done;
-  }
-  template <class Reduce, bool Partial> COTANGENT_HOST_INLINE int store_column(extent lane, int count) {
-    if constexpr (reduce_parts<Reduce>::facts.scope == reduction::keeps_lane) store_row<Reduce, Partial>(sum_of<Reduce>(), lane, count);
-    return 0;
+  template <bool Partial> COTANGENT_HOST_INLINE void store_columns(extent lane, int count) {
+    each_reduction(columns(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      store_row<Reduce, Partial>(sum_of<Reduce>(), lane, count);
+    });
   }
 
   /// Sets the sums of one scope to their identities.
   template <reduction Scope> COTANGENT_HOST_INLINE void clear() {
-    const int done[] = {0, (reduce_parts<R>::facts.scope == Scope ? clear_one<R>() : 0)...};
-    (void)done;
-  }
-  template <class Reduce> COTANGENT_HOST_INLINE int clear_one() {  // (one for all scopes: kernels may have a hundred sums)
-    using parts = reduce_parts<Reduce>;
-    using T = typename parts::type;
-    sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
-    if constexpr (parts::finds_place) index_of<Reduce>() = pack<std::int32_t, N>(0);
-    return 0;
+    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      using parts = reduce_parts<Reduce>;
+      using T = typename parts::type;
+      sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
+      if constexpr (parts::finds_place) index_of<Reduce>() = pack<std::int32_t, N>(0);
+    });
   }
 
   /// Combines another copy's sums into this one's.
-  template <reduction Scope> COTANGENT_HOST_INLINE void merge([[maybe_unused]] running_sums& other) {
-    const int done[] = {0, (reduce_parts<R>::facts.scope == Scope ? merge_one<R>(other) : 0)...};
-    (void)done;
-  }
-  template <class Reduce> COTANGENT_HOST_INLINE int merge_one(running_sums& other) {
-    using parts = reduce_parts<Reduce>;
-    if constexpr (parts::finds_place) {
-      const auto both = nearest<typename parts::operation>(place_of_sum<Reduce>(), other.template place_of_sum<Reduce>());
-      sum_of<Reduce>() = both.extremum, index_of<Reduce>() = both.where;
-    } else if constexpr (!parts::facts.is_found) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
-    return 0;
+  template <reduction Scope> COTANGENT_HOST_INLINE void merge(running_sums& other) {
+    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      using parts = reduce_parts<Reduce>;
+      if constexpr (parts::finds_place) {
+        const auto both = nearest<typename parts::operation>(place_of_sum<Reduce>(), other.template place_of_sum<Reduce>());
+        sum_of<Reduce>() = both.extremum, index_of<Reduce>() = both.where;
+      } else if constexpr (!parts::facts.is_found) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
+    });
   }
 
   /// Combines the sums of one scope into their results.
-  template <reduction Scope> COTANGENT_HOST_INLINE void flush([[maybe_unused]] const position<Layout>& at) {
-    const int done[] = {0, (reduce_parts<R>::facts.scope == Scope ? flush_one<R>(at) : 0)...};
-    (void)done;
-  }
-  template <class Reduce> COTANGENT_HOST_INLINE int flush_one(const position<Layout>& at) {
-    using parts = reduce_parts<Reduce>;
-    using T = typename parts::type;
-    using Op = typename parts::operation;
-    if constexpr (parts::facts.scope == reduction::keeps_lane) return 0;
-    else if constexpr (parts::finds_place) {
-      auto all = place_of_sum<Reduce>();
-      all.where = all.where + lane_numbers<std::int32_t, N>();
-      *to->template row<std::int32_t>(parts::facts.place, at) = fold_places<Op>(all);
-    } else
-      combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
-    return 0;
+  template <reduction Scope> COTANGENT_HOST_INLINE void flush(const position<Layout>& at) {
+    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      using parts = reduce_parts<Reduce>;
+      using T = typename parts::type;
+      using Op = typename parts::operation;
+      if constexpr (parts::finds_place) {
+        auto all = place_of_sum<Reduce>();
+        all.where = all.where + lane_numbers<std::int32_t, N>();
+        *to->template row<std::int32_t>(parts::facts.place, at) = fold_places<Op>(all);
+      } else
+        combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
+    });
   }
 };
 

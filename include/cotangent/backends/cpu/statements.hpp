@@ -495,11 +495,12 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
 };
 
 /// A statement of a tile: the one that runs it runs all of them.
-template <class Forms, const auto& Table, unsigned Sources, unsigned long Registers> struct tile_step {
+template <class Analysis, unsigned Sources, unsigned long Registers> struct tile_step {
   template <class E> static COTANGENT_HOST_INLINE void run(E& e, unsigned long) {
     if constexpr ((Sources & facts::runs_tile) != 0) {
       constexpr int begin = place_in(Registers, 2), columns = place_in(Registers, 3);
-      tile<typename numbered_at<Forms, Table.form[facts::member_statement(Table.tile_members[begin])]>::type>::template run<Table, begin>(e, std::make_integer_sequence<int, columns>());
+      constexpr int form = Analysis::table.form[facts::member_statement(Analysis::table.tile_members[begin])];
+      tile<typename numbered_at<typename Analysis::form_list, form>::type>::template run<Analysis::table, begin>(e, std::make_integer_sequence<int, columns>());
     }
   }
 };
@@ -510,19 +511,22 @@ template <class Form, unsigned long Registers, class E> constexpr bool runs_with
   }
   return false;
 }
-template <class Forms, const auto& Table, class Form, unsigned Sources, unsigned long Registers, class E>
-using step_of = std::conditional_t<runs_with_tile<Form, Registers, E>(), tile_step<Forms, Table, Sources, Registers>, step<Form, (Sources & ~facts::runs_tile), E>>;
+template <class Analysis, class Form, unsigned Sources, unsigned long Registers, class E>
+using step_of = std::conditional_t<runs_with_tile<Form, Registers, E>(), tile_step<Analysis, Sources, Registers>, step<Form, (Sources & ~facts::runs_tile), E>>;
 
-/// Runs some statements of a table. (A function or a type for each that names the kernel would cost the kernel's length each.)
-COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int... I>
+/// The form of statement K of a table.
+template <class Analysis, int K> using form_at = typename numbered_at<typename Analysis::form_list, Analysis::table.form[K]>::type;
+
+/// Runs some statements of a table.
+COTANGENT_LANES template <class Analysis, int First, class E, int... I>
 COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
-  constexpr bool has_tiles = E::lanes > 1 && (false || ... || (place_in(Table.registers[First + I], 3) > 0));
+  constexpr bool has_tiles = E::lanes > 1 && (false || ... || (place_in(Analysis::table.registers[First + I], 3) > 0));
   if constexpr (has_tiles)
-    (step_of<Forms, Table, typename numbered_at<Forms, Table.form[First + I]>::type, Table.sources[First + I], Table.registers[First + I], E>::run(
-         e, number<Table.registers[First + I]>), ...);
+    (step_of<Analysis, form_at<Analysis, First + I>, Analysis::table.sources[First + I], Analysis::table.registers[First + I], E>::run(
+         e, number<Analysis::table.registers[First + I]>), ...);
   else
-    (step<typename numbered_at<Forms, Table.form[First + I]>::type, (Table.sources[First + I] & ~facts::runs_tile), E>::run(
-         e, number<Table.registers[First + I]>), ...);
+    (step<form_at<Analysis, First + I>, (Analysis::table.sources[First + I] & ~facts::runs_tile), E>::run(
+         e, number<Analysis::table.registers[First + I]>), ...);
 }
 
 /// The parts of a program: its constants, what runs once per row, and what runs once per vector.
@@ -540,7 +544,7 @@ using chunks_of = std::make_integer_sequence<int, (last_of<Analysis>(Stage) - fi
 COTANGENT_LANES template <stage Stage, class E, class Layout, class Reductions, class Analysis, int... C>
 COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_unused]] E& e, std::integer_sequence<int, C...>) {
   constexpr int first = first_of<Analysis>(Stage), last = last_of<Analysis>(Stage);
-  const int done[] = {0, (run_chunk<typename Analysis::form_list, Analysis::table, first + C * chunk>(
+  const int done[] = {0, (run_chunk<Analysis, first + C * chunk>(
                               e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
                           0)...};
   (void)done;
@@ -554,15 +558,16 @@ COTANGENT_INLINE int run_statement(E (&e)[Points], std::integer_sequence<int, P.
   return 0;
 }
 /// Statements First + I... for several points: each for all of them before the next, so that loads do not wait for each other.
-COTANGENT_LANES template <class Forms, const auto& Table, int First, class E, int Points, int... I>
+COTANGENT_LANES template <class Analysis, int First, class E, int Points, int... I>
 COTANGENT_INLINE void run_statements(E (&e)[Points], std::integer_sequence<int, I...>) {
-  const int done[] = {0, run_statement<step<typename numbered_at<Forms, Table.form[First + I]>::type, (Table.sources[First + I] & ~facts::runs_tile), E>, number<Table.registers[First + I]>>(e, std::make_integer_sequence<int, Points>())...};
+  const int done[] = {0, run_statement<step<form_at<Analysis, First + I>, (Analysis::table.sources[First + I] & ~facts::runs_tile), E>,
+                                       number<Analysis::table.registers[First + I]>>(e, std::make_integer_sequence<int, Points>())...};
   (void)done;
 }
 COTANGENT_LANES template <stage Stage, class Layout, class Reductions, class Analysis, class E, int Points, int... C>
 COTANGENT_INLINE void evaluate_points(program<Layout, Reductions, Analysis>, E (&e)[Points], std::integer_sequence<int, C...>) {
   constexpr int first = first_of<Analysis>(Stage), last = last_of<Analysis>(Stage);
-  const int done[] = {0, (run_statements<typename Analysis::form_list, Analysis::table, first + C * chunk>(
+  const int done[] = {0, (run_statements<Analysis, first + C * chunk>(
                               e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
                           0)...};
   (void)done;

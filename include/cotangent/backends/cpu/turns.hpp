@@ -9,7 +9,7 @@ inline namespace COTANGENT_ISA {
 
 /// Whether the rows of a kernel are so few that no others could hide the latency of a turn, or of what goes through memory.
 template <class Layout> constexpr bool has_few_rows() {
-  constexpr lane_plan plan = plan_of<Layout>(reduce_list<>{});
+  constexpr lane_plan plan = plan_of<Layout, reduce_list<>>;
   return plan.lanes > 0 && plan.lanes <= 2 * plan.width;
 }
 
@@ -21,7 +21,7 @@ template <class Kernel, class Roles, class... Carry> class loop_of_rows;
 template <class Kernel, class Roles, class... T, int... Elements> class loop_of_rows<Kernel, Roles, carry_type<T, Elements>...> {
  public:
   using layout = layout_of<Kernel>;
-  static constexpr lane_plan plan = plan_of<layout>(reduce_list<>{});
+  static constexpr lane_plan plan = plan_of<layout, reduce_list<>>;
   static constexpr int lanes = plan.width, elements = (0 + ... + Elements);
 
  protected:

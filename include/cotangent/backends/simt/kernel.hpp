@@ -180,7 +180,7 @@ struct sharing {
 template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_pass {
   using layout = layout_of<Kernel>;
   static constexpr int bytes = mask_bytes<layout>;
-  using reductions = reductions_of<Kernel>;
+  using reductions = typename analysis<Kernel>::reductions;
   using sums = thread_sums<bytes, Kept, Stores, reductions>;
   static constexpr std::uint32_t summed_dims = every_dim<layout> & ~Kept;
   static constexpr bool lanes = layout::dims.rank > 0 && (Kept >> layout::dims.outer() & 1u);
