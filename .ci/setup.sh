@@ -58,11 +58,11 @@ want_packages() {
   install_packages $missing || echo "left out: $missing (sudo apt-get install -y $missing)"
 }
 
-# Compilers at a time: one per core, and 5 GiB of memory for each.
+# Compilers at a time: one per core, and 6 GiB of memory for each.
 jobs() {
   local cores memory
   cores=$(nproc)
-  memory=$(awk '/^MemAvailable/ {print int($2 / 5242880)}' /proc/meminfo)
+  memory=$(awk '/^MemAvailable/ {print int($2 / 6291456)}' /proc/meminfo)
   ((memory < 1)) && memory=1
   echo $((cores < memory ? cores : memory))
 }

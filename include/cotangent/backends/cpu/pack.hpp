@@ -187,7 +187,7 @@ template <class T, int N> class pack {
   }
   /// Integers are computed as unsigned ones, which wrap.
   template <class F, class... A> static COTANGENT_HOST_INLINE pack each(F f, const A&... a) {
-    if constexpr (std::is_floating_point_v<T>) return bitwise(f, a...);
+    if constexpr (std::is_floating_point_v<T>) return bitwise([&](auto... x) { return as_written(f(x...)); }, a...);
     else {
       using wrapping = vector<std::make_unsigned_t<T>, part_lanes>;
       return bitwise([&](auto... x) { return (part_type)f((wrapping)x...); }, a...);
@@ -241,12 +241,12 @@ template <class T> class pack<T, 1> {
   static COTANGENT_INLINE pack load_strided(const T* base, std::ptrdiff_t, int n = 1) { return load(base, n); }
   COTANGENT_INLINE void store_strided(T* base, std::ptrdiff_t, int n = 1) const { store(base, n); }
 
-  friend COTANGENT_INLINE pack operator+(pack a, pack b) { return T(wide(a) + wide(b)); }
-  friend COTANGENT_INLINE pack operator-(pack a, pack b) { return T(wide(a) - wide(b)); }
-  friend COTANGENT_INLINE pack operator*(pack a, pack b) { return T(wide(a) * wide(b)); }
+  friend COTANGENT_INLINE pack operator+(pack a, pack b) { return as_written(T(wide(a) + wide(b))); }
+  friend COTANGENT_INLINE pack operator-(pack a, pack b) { return as_written(T(wide(a) - wide(b))); }
+  friend COTANGENT_INLINE pack operator*(pack a, pack b) { return as_written(T(wide(a) * wide(b))); }
   friend COTANGENT_INLINE pack operator-(pack a) { return T(-wide(a)); }
   friend COTANGENT_INLINE pack operator/(pack a, pack b) {
-    if constexpr (std::is_floating_point_v<T>) return a.element_ / b.element_;
+    if constexpr (std::is_floating_point_v<T>) return as_written(a.element_ / b.element_);
     else return b.element_ == 0 ? T(-1) : T(a.element_ / safe_divisor(a, b));
   }
   friend COTANGENT_INLINE pack operator%(pack a, pack b) requires std::is_integral_v<T> {

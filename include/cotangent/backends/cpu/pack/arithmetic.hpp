@@ -14,13 +14,13 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fma(pack<T, N> a, pac
   if constexpr (std::is_integral_v<T>) return a * b + c;
   else {
     pack<T, N> r;
-    for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, vector_fma(a.part(k), b.part(k), c.part(k)));
+    for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, as_written(vector_fma(a.part(k), b.part(k), c.part(k))));
     return r;
   }
 }
 template <class T> COTANGENT_INLINE pack<T, 1> fma(pack<T, 1> a, pack<T, 1> b, pack<T, 1> c) {
   if constexpr (std::is_integral_v<T>) return a * b + c;
-  else return std::fma(a[0], b[0], c[0]);
+  else return as_written(std::fma(a[0], b[0], c[0]));
 }
 
 /// c - a * b, rounded once.
@@ -28,7 +28,7 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fnma(pack<T, N> a, pa
   if constexpr (std::is_integral_v<T>) return c - a * b;
   else {
     pack<T, N> r;
-    for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, vector_fnma(a.part(k), b.part(k), c.part(k)));
+    for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, as_written(vector_fnma(a.part(k), b.part(k), c.part(k))));
     return r;
   }
 }

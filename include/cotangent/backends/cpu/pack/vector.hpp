@@ -75,6 +75,21 @@ template <class V, class F, class... A> COTANGENT_HOST_INLINE V vector_each(F f,
 inline constexpr __mmask16 all_lanes = 0xffff;
 #endif
 
+/// The value of an operation, which -ffast-math may not rearrange with those around it: the mathematical functions are the roundings that
+/// they spell out, and results do not depend on what a kernel is fused of.
+template <class V> COTANGENT_INLINE V as_written(V x) {
+#if defined(__FAST_MATH__) && !defined(__CUDACC__)
+  if constexpr (std::is_integral_v<V>) return x;
+#if defined(__clang__)
+  else return __arithmetic_fence(x);
+#else
+  else return __builtin_assoc_barrier(x);
+#endif
+#else
+  return x;
+#endif
+}
+
 /// a * b + c, rounded once.
 template <class V> COTANGENT_HOST_INLINE V vector_fma(V a, V b, V c) {
   using T = std::remove_cvref_t<decltype(a[0])>;

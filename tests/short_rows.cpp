@@ -1,0 +1,81 @@
+/// Reductions of rows of few elements, and arrays of short vectors.
+
+#include "check_derivatives.hpp"
+
+namespace ct = cotangent;
+using namespace checks;
+
+namespace {
+/// Pools and sums along short last axes, of views, of what is computed, and of what has other uses.
+constexpr auto of_short_rows = [](auto x) {  // [n, 6, 8, 2, 3], reduced to rows of 8 and more
+  const auto e = ct::exp(x);
+  const auto shifted = x - ct::max(x, ct::axis<4>, ct::keepdims);
+  const auto column = ct::expand_dims<-1>(x(ct::full_extent, ct::full_extent, ct::full_extent, ct::full_extent, ct::index<0>));
+  return std::tuple(ct::max(x, ct::axis<3, 4>), ct::sum(ct::sin(x) * x, ct::axis<3, 4>), e / ct::sum(e, ct::axis<3, 4>, ct::keepdims), ct::prod(ct::flip<4>(x), ct::axis<3, 4>),
+                    ct::min(ct::slice<ct::full_extent, ct::full_extent, ct::full_extent, ct::full_extent, ct::range<0, 3, 2>>(x), ct::axis<3, 4>), shifted,
+                    ct::any(x > 0.9, ct::axis<3, 4>), ct::all(x > -0.9, ct::axis<3, 4>), ct::sum(ct::astype<std::int32_t>(x * 10.0), ct::axis<3, 4>), ct::mean(x * column, ct::axis<4, 3, 1>),
+                    ct::sum(ct::where(ct::arange<std::int32_t, 3>() < 2, x, 0.5), ct::axis<3, 4>), ct::max(ct::transpose<0, 1, 4, 2, 3>(x), ct::axis<2, 4>), ct::argmax(x, ct::axis<4>),
+                    ct::sum(ct::sum(x * x, ct::axis<4>), ct::axis<3>));
+};
+constexpr auto slopes_of_short_rows = ct::grad([](auto x) {
+  const auto pooled = ct::max(ct::tanh(x), ct::axis<3, 4>);
+  return ct::sum(ct::square(pooled)) + ct::sum(ct::prod(x, ct::axis<4>)) + ct::sum(ct::logsumexp(x, ct::axis<4>)) - ct::sum(ct::std_(x, ct::axis<4>));
+});
+/// Vectors of 3, with numbers per vector and per component.
+constexpr auto of_vectors = [](auto x, auto w, auto v) {  // [n, 20, 3] [n, 20] [3]
+  const auto each = ct::expand_dims<-1>(w);
+  const auto scaled = x * ct::sin(each) + v;
+  return std::tuple(x * each, scaled, ct::sum(x * each, ct::axis<1>), ct::sum(x * each), x - ct::mean(x, ct::axis<1>, ct::keepdims), ct::max(x * v, ct::axis<0, 1>), ct::sum(x * v, ct::axis<2>),
+                    ct::where(x > each, scaled, 0.0), ct::transpose<2, 0, 1>(scaled), ct::prod(ct::cos(x), ct::axis<1>), ct::min(x - each), ct::argmin(x * v, ct::axis<1>),
+                    x / ct::sqrt(ct::sum(x * x, ct::axis<2>, ct::keepdims) + 1.0), ct::sum(ct::roll<1, 1>(x) * v, ct::axis<1>));
+};
+constexpr auto slopes_of_vectors = ct::grad([](auto x, auto w, auto v) {
+  const auto y = std::get<1>(of_vectors(x, w, v));
+  return ct::sum(ct::square(y)) + ct::sum(ct::tanh(std::get<12>(of_vectors(x, w, v))));
+}, ct::wrt<0, 1, 2>);
+constexpr auto pooled = [](auto x) { return ct::max(ct::reshape<4, 50, 2, 40, 2>(ct::exp(x)), ct::axis<2, 4>); };
+}  // namespace
+
+TEST_CASE("reductions of rows of few elements: pools, sums, extrema, of run-time extents, and their slopes") {
+  const auto x = between<double, 3, 6, 8, 2, 3>(-1, 1);
+  check_jit(of_short_rows, 1e-14, x);
+  check_jit(of_short_rows, 1e-6, between<float, 3, 6, 8, 2, 3>(-1, 1));
+  check_jit(slopes_of_short_rows, 1e-13, x);
+  for (int n : {0, 1, 17}) {
+    ct::array<double, ct::dyn, 6, 8, 2, 3> y({n, 6, 8, 2, 3});
+    for (ct::extent i = 0; i < y.size(); ++i) y.data()[i] = std::sin(double(i) * i);
+    check_jit(of_short_rows, 1e-14, y);
+    check_jit(slopes_of_short_rows, 1e-12, y);
+  }
+  check_jit(pooled, 1e-14, between<double, 4, 100, 80>(-1, 1));
+  check_jit(ct::grad([](auto v) { return ct::sum(ct::square(pooled(v))); }), 1e-13, between<double, 4, 100, 80>(-1, 1));
+}
+
+TEST_CASE("arrays of short vectors, with numbers per vector and per component") {
+  const ct::array<double, 3> v{0.5, -2, 3};
+  const auto x = between<double, 5, 20, 3>(-1, 1);
+  const auto w = between<double, 5, 20>(-1, 1, 3);
+  check_jit(of_vectors, 1e-13, x, w, v);
+  check_jit(slopes_of_vectors, 1e-12, x, w, v);
+  for (int n : {0, 1, 17}) {
+    ct::array<double, ct::dyn, 20, 3> xs({n, 20, 3});
+    ct::array<double, ct::dyn, 20> ws({n, 20});
+    for (ct::extent i = 0; i < xs.size(); ++i) xs.data()[i] = std::sin(double(i) * i);
+    for (ct::extent i = 0; i < ws.size(); ++i) ws.data()[i] = std::cos(double(i) * i);
+    check_jit([](auto a, auto b, auto c) { return std::tuple(std::get<0>(of_vectors(a, b, c)), std::get<1>(of_vectors(a, b, c)), std::get<2>(of_vectors(a, b, c)), std::get<3>(of_vectors(a, b, c)), std::get<4>(of_vectors(a, b, c)), std::get<6>(of_vectors(a, b, c))); }, 1e-13, xs, ws, v);
+    check_jit(slopes_of_vectors, 1e-12, xs, ws, v);
+  }
+  CHECK(ct::jit([](auto a, auto b) { return a * ct::expand_dims<-1>(b); }).kernels(x, w).find("over [5,20]") != std::string::npos);  // lanes are vectors
+}
+
+TEST_CASE("a pool is one kernel of what it pools, in which no lane is idle, and keeps NaN") {
+  const ct::array<float, 4, 100, 80> x;
+  const std::string kernels = ct::jit(pooled).kernels(x);
+  CHECK(kernels.find("kernel over [4,50,40]") != std::string::npos);
+  CHECK(kernels.find("reduce_max") == std::string::npos);
+  CHECK(ct::jit(pooled).cost(x).kernels == 1);
+  ct::array<double, 1, 2, 16, 2, 2> y;
+  y(0, 1, 7, 1, 0) = std::nan("");
+  const auto r = ct::jit([](auto v) { return ct::max(v, ct::axis<3, 4>); })(y);
+  for (int i = 0; i < 32; ++i) CHECK(std::isnan(r.data()[i]) == (i == 23));
+}
