@@ -77,6 +77,74 @@ constexpr auto spun = [](auto x, auto v) {
 
 }  // namespace
 
+namespace {
+/// Turns of many rows that differ by a table's entry and by a time: a polynomial, and two coupled rates with a driving force.
+constexpr auto polynomial = [](auto x, auto c) { return ct::fori_loop<0, 5>([x, c](auto i, auto y) { return y * x + c(4 - i); }, ct::zeros_like(x)); };
+constexpr auto driven = [](auto x, auto v, auto rate) {
+  const auto turn = [rate](auto i, auto state) {
+    const auto [x, v, passed] = state;
+    const auto t = 0.1 * ct::astype<double>(i), force = ct::sin(t * rate);
+    const auto faster = v + 0.1 * (ct::astype<typename decltype(v)::value_type>(force) - x);
+    return std::tuple(x + 0.1 * faster, faster, passed + ct::astype<std::int32_t>(x > faster));
+  };
+  return ct::fori_loop<3, 20>(turn, std::tuple(x, v, ct::astype<std::int32_t>(0 * x)));
+};
+
+template <class T, class Rows> void check_many_rows(const Rows& x, const Rows& v) {
+  const T tolerance = T(sizeof(T) == 4 ? 2e-6 : 1e-14);
+  const ct::array<T, 5> c{T(0.5), T(-1), T(0.25), T(2), T(-0.75)};
+  const auto y = ct::jit(polynomial)(x, c);
+  const auto slopes = ct::jit(ct::grad([](auto a, auto b) { return ct::sum(polynomial(a, b)); }, ct::wrt<0, 1>))(x, c);
+  double sums[5] = {};
+  for (ct::extent k = 0; k < x.size(); ++k) {
+    T want = 0, slope = 0;
+    double power = 1;
+    for (int i = 4; i >= 0; --i) slope = slope * x.data()[k] + want, want = want * x.data()[k] + c(i);
+    for (double& sum : sums) sum += power, power *= double(x.data()[k]);
+    REQUIRE(std::abs(y.data()[k] - want) <= tolerance);
+    REQUIRE(std::abs(std::get<0>(slopes).data()[k] - slope) <= 4 * tolerance);
+  }
+  for (int i = 0; i < 5; ++i) CHECK(std::abs(double(std::get<1>(slopes)(i)) - sums[i]) <= double(tolerance) * double(1 + x.size()));
+
+  const auto [position, speed, passed] = ct::jit(driven)(x, v, ct::array<double>(0.7));
+  for (ct::extent k = 0; k < x.size(); ++k) {
+    T a = x.data()[k], b = v.data()[k];
+    int count = 0;
+    for (int i = 3; i < 20; ++i) {
+      const T faster = b + T(0.1) * (T(std::sin(0.1 * i * 0.7)) - a);
+      count += a > faster;
+      a += T(0.1) * faster, b = faster;
+    }
+    REQUIRE(std::abs(position.data()[k] - a) <= 4 * tolerance);
+    REQUIRE(std::abs(speed.data()[k] - b) <= 4 * tolerance);
+    REQUIRE(passed.data()[k] == count);
+  }
+}
+template <class T, ct::extent N> void check_many_static_rows() {
+  ct::array<T, N> x, v;
+  for (ct::extent k = 0; k < N; ++k) x(k) = T(element(k)), v(k) = T(element(k + 50));
+  check_many_rows<T>(x, v);
+}
+template <class T> void check_run_time_rows(ct::extent n) {
+  ct::array<T, ct::dyn> x({n}), v({n});
+  for (ct::extent k = 0; k < n; ++k) x(k) = T(element(k)), v(k) = T(element(k + 50));
+  check_many_rows<T>(x, v);
+}
+}  // namespace
+
+TEST_CASE("loops of many rows whose turns differ by a time or a table's entry") {
+  check_many_static_rows<float, 1>();
+  check_many_static_rows<double, 67>();
+  check_many_static_rows<float, 131>();
+  check_many_static_rows<float, 100003>();
+  for (ct::extent n : {0, 1, 65, 20011}) check_run_time_rows<float>(n), check_run_time_rows<double>(n);
+  const ct::array<float, 100003> x;
+  const ct::array<float, 5> c;
+  const std::string kernels = ct::jit(polynomial).kernels(x, c);
+  CHECK(kernels.find("computes sub lt add select clamp gather fma") != std::string::npos);  // a turn is one kernel
+  CHECK(kernels.find("over []") == std::string::npos);
+}
+
 TEST_CASE("a loop of one point keeps scalars and short arrays") {
   const ct::array<double> x(0.3);
   const ct::array<double, 3> v{0.5, -0.25, 1.0};

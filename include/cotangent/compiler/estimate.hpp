@@ -164,7 +164,7 @@ class estimator {
     touch_buffers(i, e);
     const double points = points_of(x);
     double lanes = double(m_.vector_bytes / 4);
-    double vector = 0, by_lane = 0;  // cycles per vector, and per element
+    double vector = 0, by_lane = 0, once = 0;  // cycles per vector, per element, and per row
     sequence<int> loads(std::size_t(x.buffer_count), 0);  // of a buffer: more than one may be of a row
     for (int k = 0; k < x.statement_count; ++k)
       if (const statement& t = s_.statements[std::size_t(x.statements + k)]; t.what == statement::load) ++loads[std::size_t(t.buffer)];
@@ -172,6 +172,10 @@ class estimator {
       const statement& t = s_.statements[std::size_t(x.statements + k)];
       if (size_of(t.type) == 8) lanes = double(m_.vector_bytes / 8);
       const double flops = t.node >= 0 ? g_[t.node].op->flops : t.what == statement::apply ? 1 : 0;
+      if (t.node >= 0 && g_[t.node].dims.rank == 0 && x.space.rank > 0) {  // once per row
+        once += 1 + flops;
+        continue;
+      }
       e.flops += flops * points;
       if (t.what == statement::apply || t.what == statement::reduce) vector += flops > 2 ? flops * m_.long_operation : m_.operation;
       if (t.what != statement::load && t.what != statement::store) continue;
@@ -182,7 +186,7 @@ class estimator {
       else if (stride == 1) vector += m_.access;
     }
     const double row = row_of(x), vectors = row > 0 ? double(extent((row + lanes - 1) / lanes)) : 0;
-    e.arithmetic = m_.step + (row > 0 ? points / row : 0) * (m_.row + vectors * (vector + 1)) + points * by_lane;
+    e.arithmetic = m_.step + (row > 0 ? points / row : 0) * (m_.row + once + vectors * (vector + 1)) + points * by_lane;
     return e;
   }
 

@@ -705,6 +705,26 @@ class scheduler {
     return cost;
   }
 
+  /// Whether the scalar n should be computed in each kernel over an array that uses it: once per row, as it does not depend on the lane.
+  /// Loops then have one kernel where their turns differ by a time or a table's entry.
+  constexpr bool is_cheap_scalar(int n, int space_rank) {
+    constexpr int some = 16, some_flops = 16, flops_per_array = 128;
+    int operations = some, flops = space_rank == 1 ? flops_per_array : some_flops;
+    return choices_.computes_again && at(n).dims.rank == 0 && spend(n, operations, flops);
+  }
+  constexpr bool spend(int n, int& operations, int& flops) {
+    n = same_.items[n];
+    const int from = origin_.items[n];
+    if (group_.items[from] < 0 || stored_.items[from]) return true;
+    const bool is_gather = kinds_.items[n] == role::gather;
+    if (n != from || at(n).dims.rank != 0 || copied_.items[n] || (!is_gather && kinds_.items[n] != role::pointwise)) return false;
+    flops -= at(n).op->flops;
+    if (--operations < 0 || flops < 0) return false;
+    for (int k = is_gather; k < at(n).operand_count; ++k)
+      if (!spend(g_.operand(n, k), operations, flops)) return false;
+    return true;
+  }
+
   /// Marks n's origin `from` as stored if group `by` must read it from memory: a group other than its own, or through a
   /// view. What is cheap is computed again there, from operands that then must be stored.
   constexpr void use(int n, int from, int by) {
@@ -712,7 +732,8 @@ class scheduler {
     n = same_.items[n];
     if (made < 0 || (made == by && n == from) || stored_.items[from]) return;
     const group& user = groups_.items[by];
-    if (n == from && user.space_number == space_.items[from] && is_cheap(from)) use_operands(from, by);
+    const bool again = user.node < 0 && (user.space.rank > at(from).dims.rank ? is_cheap_scalar(from, user.space.rank) : n == from && user.space_number == space_.items[from] && is_cheap(from));
+    if (again) use_operands(from, by);
     else stored_.items[from] = 1;
   }
   constexpr void use_operands(int n, int by) {
@@ -829,13 +850,16 @@ class scheduler {
   constexpr int fetch(int n) {
     n = same_.items[n];
     if (register_group_.items[n] == current_) return register_.items[n];
-    const int r = is_again(n) ? apply(n) : is(n, primitive_of<constant_p>.id) ? fetch_constant(n) : fetch_leaf(resolve(n), at(n).dims);
+    const int r = is_again(n) ? compute(n) : is(n, primitive_of<constant_p>.id) ? fetch_constant(n) : fetch_leaf(resolve(n), at(n).dims);
     register_.items[n] = r;
     register_group_.items[n] = current_;
     return r;
   }
   /// Whether n is cheap, and computed again where it is needed.
-  constexpr bool is_again(int n) const { return kinds_.items[n] == role::pointwise && !copied_.items[n] && !stored_.items[n]; }
+  constexpr bool is_again(int n) const {
+    return (kinds_.items[n] == role::pointwise || (kinds_.items[n] == role::gather && at(n).dims.rank == 0)) && !copied_.items[n] && !stored_.items[n];
+  }
+  constexpr int compute(int n) { return kinds_.items[n] == role::gather ? emit_gather(n) : apply(n); }
 
   constexpr int apply(int n) {
     const node& x = g_.nodes.items[n];
@@ -858,12 +882,18 @@ class scheduler {
   constexpr int fetch_leaf(const leaf& l, const shape& dims) {
     if (is(l.node, primitive_of<constant_p>.id)) return fetch_constant(l.node);
     if (is(l.node, primitive_of<iota_p>.id)) return fetch_iota({l.node, in_space(l.access, dims)}, at(l.node).type);
+    if (at(l.node).dims.rank == 0 && is_again(l.node)) return fetch(l.node);
     statement s;
     s.what = statement::load, s.type = at(l.node).type;
     s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
     if (l.window >= 0) add_windows(s, l);
-    s.where = local_access(l.access, dims);
+    s.where = over_space(local_access(l.access, dims));
     return add_statement(s);
+  }
+  /// The access of a scalar at every point.
+  constexpr buffer_access over_space(buffer_access a) const {
+    if (a.strides.rank == 0) a.strides = filled(step_.space.rank, 0);
+    return a;
   }
   constexpr void add_windows(statement& s, const leaf& l) {
     const int rank = at(l.window).dims.rank;
@@ -910,7 +940,7 @@ class scheduler {
       out_.step_buffers.push_back(buffer_[std::size_t(x.node)]), ++step_.buffer_count;
     } else {
       for (extent e : x.space) step_.space.push_back(local_extent(e));
-      for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i], x.space);
+      for (std::size_t i = 0; i < x.members.count; ++i) emit_member(x.members.items[i]);
       if (const int lanes = lane_axis(x.space); lanes >= 0) move_last(lanes);
       step_.after_rows = choices_.products_by_rows && position > 0 && runs_after_rows(x);
     }
@@ -952,11 +982,11 @@ class scheduler {
     }
   }
 
-  constexpr void emit_member(const member& m, const shape& space) {
+  constexpr void emit_member(const member& m) {
     if (m.write >= 0) {
       const write& w = writes_[std::size_t(m.write)];
       const bool fill = w.target >= 0 && at(w.source).dims.rank == 0 && w.window.strides.rank > 0;  // a pad's scalar
-      emit_store(fill ? fetch_scalar(w.source, space.rank) : fetch(w.source), at(w.source).type,
+      emit_store(fetch(w.source), at(w.source).type,
                  w.output >= 0 ? output_buffers_[std::size_t(w.output)] : buffer_[std::size_t(w.target)], w.window, at(fill ? w.target : w.source).dims);
       return;
     }
@@ -997,19 +1027,6 @@ class scheduler {
     add_statement(s);
   }
 
-  /// A scalar at every point of a space.
-  constexpr int fetch_scalar(int n, int rank) {
-    const leaf l = resolve(n);
-    statement s;
-    s.type = at(n).type;
-    if (is(l.node, primitive_of<constant_p>.id)) s.what = statement::constant, s.bits = at(l.node).bits;
-    else {
-      s.what = statement::load, s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
-      s.where = {local_extent(l.access.offset), filled(rank, 0)};
-    }
-    return add_statement(s);
-  }
-
   constexpr int emit_gather(int n) {
     sequence<value> operands;
     const addressing a = gather_p::addresses(call_of(n, operands));
@@ -1031,7 +1048,7 @@ class scheduler {
       }
     }
     s.buffer = local_buffer(buffer_[std::size_t(behind_reshapes(l.node))]);
-    s.where = local_access(s.where, at(n).dims);
+    s.where = over_space(local_access(s.where, at(n).dims));
     return add_statement(s);
   }
 

@@ -310,8 +310,13 @@ struct backend {
     std::int32_t value_ = 0;
   };
 
-  /// Whether a loop whose carries could stay in registers should: one of few rows. More rows fill the units while others wait.
-  template <class Facts> static constexpr bool keeps_in_registers() { return has_few_rows<layout_of<typename Facts::body::lowered::template kernel_of<0>>>(); }
+  /// Whether a loop whose carries could stay in registers should: one of few rows (more rows fill the units while others wait), or of
+  /// short turns that read and write nothing but the carries and what they have in common (other arrays go by in longer pieces row block
+  /// by row block).
+  template <class Facts> static constexpr bool keeps_in_registers() {
+    using layout = layout_of<typename Facts::body::lowered::template kernel_of<0>>;
+    return has_few_rows<layout>() || (Facts::xs == 0 && Facts::ys == 0 && has_short_turns<layout>());
+  }
   /// Runs the turns of such a loop.
   template <class Facts, class Turns> static void loop_in_registers(const typename Facts::body::state& b, const Turns& turns) {
     constexpr cotangent::step kernel = Facts::body::plan.steps[0];
@@ -319,7 +324,14 @@ struct backend {
     extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1];
     loop_arguments<Facts>(b, buffers, extents);
     with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
-      scan_of_rows<Kernel, Roles, Carry...>(buffers, extents, turns).run();
+      const scan_of_rows<Kernel, Roles, Carry...> all(buffers, extents, turns);
+      if constexpr (has_few_rows<layout_of<Kernel>>()) all.run();
+      else {
+        const extent rows = b.value(extent_named(Facts::body::plan, kernel, kernel.space[0]));
+        if (rows * turns.length * kernel.statement_count <= least_parallel_work) return all.run(0, rows);
+        const extent block = rows_of_task(Facts::row_bytes, rows);
+        parallel_for(divide_up(rows, block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows)); });
+      }
     });
   }
   /// The same of a while loop; of any number of rows, as they stop by themselves. Threads take rows through all turns.

@@ -54,11 +54,21 @@ COTANGENT_HOST_INLINE void run_side_by_side(const position<layout_of<Kernel>>& a
   evaluate<stage::per_row>(steps, e[0], chunks_of<stage::per_row, analysis<Kernel>>{});
   evaluate_points<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
 }
-template <class Registers, int Vectors> COTANGENT_HOST_INLINE void turn_all(Registers (&r)[Vectors]) {
-  for (Registers& one : r) one.turn();
+// (As lists: g++ keeps the elements of an array that a loop goes over in memory.)
+template <class Registers, int Vectors, int... V> COTANGENT_HOST_INLINE void number_turn(Registers (&r)[Vectors], extent index, std::integer_sequence<int, V...>) {
+  ((r[V].index = std::int32_t(index)), ...);
+}
+template <class Registers, int Vectors, int... V> COTANGENT_HOST_INLINE void turn_all(Registers (&r)[Vectors], std::integer_sequence<int, V...>) {
+  (r[V].turn(), ...);
 }
 
-/// The turns of a loop of a known length with few rows.
+/// Whether a turn of a kernel is so short that most of it would be to load the carries and to store them.
+template <class Layout> constexpr bool has_short_turns() {
+  constexpr int most_values = 24;
+  return plan_of<Layout, reduce_list<>>.lanes != 1 && Layout::shape.varying.total() <= most_values;
+}
+
+/// The turns of a loop of a known length.
 template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_of_rows<Kernel, Roles, Carry...> {
   using base = loop_of_rows<Kernel, Roles, Carry...>;
   using base::plan, base::lanes;
@@ -70,7 +80,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
     Roles::start(turns, base::at_.buffers, steps_);
   }
 
-  /// All turns of all rows.
+  /// All turns of all rows, if there are few.
   void run() const {
     constexpr bool side_by_side = plan.lanes > lanes && base::elements <= most_carried;
     if constexpr (plan.lanes <= lanes) run_vectors<1, plan.lanes != lanes>(0, int(plan.lanes));
@@ -79,6 +89,14 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
       run_vectors<1, plan.lanes != 2 * lanes>(0, lanes);
       run_vectors<1, plan.lanes != 2 * lanes>(lanes, int(plan.lanes) - lanes);
     }
+  }
+  /// All turns of the rows [first, last).
+  void run(extent first, extent last) const {
+    constexpr int vectors = base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : base::elements <= most_carried ? 2 : 1;
+    if constexpr (!plan.always_partial || lanes == 1)
+      for (; first + vectors * lanes <= last; first += vectors * lanes) run_vectors<vectors, false>(first, lanes);
+    if constexpr (lanes > 1 || vectors > 1)
+      for (; first < last; first += lanes) run_vectors<1, (lanes > 1)>(first, int(smaller(lanes, last - first)));
   }
 
  private:
@@ -90,9 +108,9 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
       position<layout_of<Kernel>> at = base::at_;
       extent index = first_index_;
       for (extent i = 0; i < length_; ++i, index += index_step_) {
-        for (auto& one : r) one.index = std::int32_t(index);
+        number_turn(r, index, vectors);
         run_side_by_side<Kernel, lanes, Partial>(at, row, count, r, vectors);
-        turn_all(r);
+        turn_all(r, vectors);
         Roles::advance(at.buffers, steps_);
       }
     }, std::make_integer_sequence<int, Vectors>());
@@ -128,7 +146,7 @@ template <class Kernel, class Roles, class Test, class TestRoles, class... Carry
     base::with_carries(row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
       while (holds<Partial>(row, count, r, vectors)) {
         run_side_by_side<Kernel, lanes, Partial>(base::at_, row, count, r, vectors);
-        turn_all(r);
+        turn_all(r, vectors);
       }
     }, std::make_integer_sequence<int, Vectors>());
   }
