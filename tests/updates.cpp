@@ -129,3 +129,51 @@ TEST_CASE("many updates are those of a loop over them, bit by bit, on any number
   check_many_updates<double, std::int64_t, 12290>();
   check_many_updates<float, std::int64_t, 17>();
 }
+
+namespace {
+/// Cotangents of reads at computed places: one element of each row, rows, windows, several reads of one array, reads in loops.
+constexpr auto one_of_each_row = [](auto x, auto i) { return ct::sum(ct::square(ct::take_along_axis<1>(ct::nn::log_softmax(x), ct::expand_dims<1>(i)))); };
+constexpr auto read_once = [](auto x, auto i, auto j) {  // [4,5], scalars
+  return ct::sum(ct::square(x(i))) + ct::square(x(i, j)) * x(j, i) + ct::sum(ct::sin(x(ct::full_extent, j))) + ct::sum(ct::square(ct::dynamic_slice<1, 3>(x, i, j))) + ct::sum(ct::exp(ct::dynamic_slice<2, 1>(x, j, i)));
+};
+constexpr auto read_in_turns = [](auto x, auto list, auto y) {  // [4,5], [n], [5]
+  const auto turn = [x, list](auto k, auto s) { return ct::tanh(s * x(list(k)) + x(k % 4, ct::index<2>)); };
+  return ct::sum(ct::fori_loop<0, 6>(turn, y));
+};
+constexpr auto slopes_of_reads = [](auto x, auto i, auto j, auto list, auto y) {
+  const auto each = ct::vmap([x](auto a, auto b) { return ct::grad(read_once)(x * b, a, 1); }, ct::in_axes<0, 0>);
+  return std::tuple(ct::grad(one_of_each_row)(x, ct::slice<ct::range<0, 4>>(list)), ct::grad(read_once)(x, i, j), ct::grad(read_in_turns, ct::wrt<0, 2>)(x, list, y),
+                    each(list, ct::astype<typename decltype(y)::value_type>(list)), ct::at(ct::zeros_like(y), i).set(y(j)), ct::at(ct::zeros_like(x), i, j).add(3) + x,
+                    ct::grad([=](auto v) { return ct::sum(ct::square(ct::vmap([v](auto k) { return v(k, k); })(list))); })(x));
+};
+}  // namespace
+
+TEST_CASE("cotangents of reads at computed places are those of the definition") {
+  const auto y = between<double, 5>(-1, 1, 7);
+  const auto check = [&](const auto& x) {
+    for (int i : {0, 2, -1, 9, -9}) {
+      const ct::array<std::int32_t> a(i), b(3 - i % 4);
+      check_jit(slopes_of_reads, 1e-13, x, a, b, ct::array<std::int32_t, 6>{i, 1, -2, 1, 3, i}, y);
+    }
+  };
+  check(between<double, 4, 5>(-1, 1));
+  check_rules_of(one_of_each_row, std::tuple(between<double, 3, 5>(-1, 1)), std::tuple(ct::array<std::int32_t, 3>{4, 0, -2}));
+  check_rules_of([](auto x, auto y, auto list) { return read_in_turns(x, list, y); }, std::tuple(between<double, 4, 5>(-1, 1), y), std::tuple(ct::array<std::int32_t, 6>{3, 1, -2, 1, 3, 0}));
+  const auto wide = between<double, 37, 64>(-1, 1);
+  for (int i : {0, 36, -1, 99, -99})
+    check_jit([](auto x, auto i, auto list, auto y) { return std::tuple(ct::grad(read_in_turns, ct::wrt<0, 2>)(x, list, y), ct::grad(read_once)(x, i, i - 2)); }, 1e-12, wide,
+              ct::array<std::int32_t>(i), ct::array<std::int32_t, 6>{i, 1, -2, 1, 3, i}, between<double, 64>(-1, 1, 7));
+  ct::array<double, ct::dyn, 5> rows({4, 5});
+  std::copy_n(between<double, 20>(-1, 1).data(), 20, rows.data());
+  check_jit(ct::grad(one_of_each_row), 1e-14, rows, ct::array<std::int32_t, 4>{4, 0, -1, 7});
+}
+
+TEST_CASE("cotangents of reads take no zeros: one element of each row is a choice, and a loop's sum is added to in place") {
+  const ct::array<double, 37, 64> x;
+  const ct::array<double, 64> y;
+  CHECK(ct::jit(ct::grad(one_of_each_row)).kernels(x, ct::array<std::int32_t, 37>()).find("scatter") == std::string::npos);
+  const std::string turns = ct::jit(ct::grad(read_in_turns)).kernels(x, ct::array<std::int32_t, 6>(), y);
+  const std::string body = turns.substr(turns.rfind("body"));
+  CHECK(body.find("scatter_add") != std::string::npos);
+  CHECK(body.find("kernel over [37,64]") == std::string::npos);
+}

@@ -8,6 +8,7 @@
 #include <cotangent/compiler/triangles.hpp>
 #include <cotangent/compiler/views.hpp>
 #include <cotangent/compiler/windows.hpp>
+#include <cotangent/compiler/zero_scatters.hpp>
 
 namespace cotangent {
 
@@ -474,6 +475,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   };
   const triangle_finder triangles(g);
   const short_rows rows(g);
+  const zero_scatters zeros(g, uses);
   const sequence<int> conditions = needed_conditions(g);
   left_numbers numbers(g);
   // Whether node n became a product that has one use; and its factors.
@@ -515,7 +517,10 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     } else if (op == primitive_of<roll_p>.id) v = rolled(c);
     else if (op == primitive_of<slice_p>.id) v = sliced_window(c);
     else if (c.op->kind == role::reduction) v = of_packets ? value() : rows.reduced(n, c);
-    else if (is_scatter(op)) v = scatter_of_blocks(c);
+    else if (is_scatter(op)) {
+      if (!of_packets && !zeros.is_added(n)) v = chosen_updates(c);
+      if (!v.b) v = scatter_of_blocks(c);
+    }
     else if (op == primitive_of<pad_p>.id) {
       if (by_kernels.items[n] && !of_packets) v = padded_window(c);
       if (!v.b) v = without_negative_pad(c);
@@ -525,7 +530,11 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     else if (op == primitive_of<neg_p>.id && collects) v = c[0], number = -number;
     else if (op == primitive_of<add_p>.id) {
       const int x = g.operand(n, 0), y = g.operand(n, 1);
-      if (of_packets && !is_term(n)) {
+      if (const int k = zeros.operand_in(n); k >= 0) {
+        v = c[1 - k];
+        zeros.each(g.operand(n, k), [&](int s) { v = scatter_into(r.map.items[s], v); });
+      }
+      if (of_packets && !v.b && !is_term(n)) {
         sequence<value> terms;
         collect(n, n, terms, collect);
         v = sum_of_parts(terms);
