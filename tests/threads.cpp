@@ -90,3 +90,10 @@ TEST_CASE("sums of many updates of few places") {
   check_many_updates<double, 1>();
   check_many_updates<std::int32_t, 2>();
 }
+
+TEST_CASE("updates that a kernel makes, row block by row block") {
+  const auto slope = ct::value_and_grad([](auto x, auto lists) { return ct::sum(ct::sin(ct::sum(ct::take<0>(x, lists), ct::axis<1>) * ct::take<0>(x, lists)(ct::full_extent, ct::index<0>))); });
+  ct::array<std::int32_t, 3000, 12> lists;
+  for (int k = 0; k < 36000; ++k) lists.data()[k] = (7 * k + k / 13) % 200;
+  check_threads(slope, between<double, 200, 3>(-1, 1), lists);
+}

@@ -6,6 +6,7 @@
 /// products with what makes their operands and uses their results. Intermediate values that no other step reads exist
 /// for the rows of a block only. Threads take blocks. A row's results do not depend on the block it is in. Sums over rows
 /// join too: each task has sums of its own, which are added in the order of the rows, and steps that use them follow the group.
+/// So do scatters of updates that the group makes: they take each block of rows in turn, in the order of the rows.
 
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/compiler/schedule.hpp>
@@ -95,6 +96,7 @@ class block_finder {
   constexpr bool is_gemm(const step& x) const { return x.node >= 0 && g_[x.node].op_id == primitive_of<gemm_p>.id; }
   /// Whether a step works line by line along an axis that is not the outermost one.
   constexpr bool is_by_lines(const step& x) const { return x.node >= 0 && g_[x.node].op->by_lines && g_.attribute(x.node, 0) > 0; }
+  constexpr bool is_scatter_step(const step& x) const { return x.node >= 0 && is_scatter(g_[x.node].op_id); }
   constexpr bool is_call(const step& x) const { return x.node >= 0 && g_[x.node].op->kind == role::call; }
 
   /// visit(buffer, writes) for each buffer that a step reads, and for each that it writes.
@@ -108,6 +110,7 @@ class block_finder {
     reads_.assign(s_.step_buffers.size(), false), writes_.assign(s_.step_buffers.size(), false), sums_.assign(s_.step_buffers.size(), false);
     for (const step& x : s_.steps) {
       for (int k = 0; k < x.buffer_count && x.node >= 0; ++k) (k < x.operands ? reads_ : writes_)[std::size_t(x.buffers + k)] = true;
+      if (is_scatter_step(x)) sums_[std::size_t(x.buffers + x.operands)] = true;
       for (int i = 0; i < x.statement_count; ++i)
         if (const statement& t = s_.statements[std::size_t(x.statements + i)]; t.buffer >= 0) {
           (t.what == statement::load ? reads_ : writes_)[std::size_t(x.buffers + t.buffer)] = true;
@@ -138,10 +141,16 @@ class block_finder {
     if (x.after_rows) return 0;
     if (x.node < 0) return x.space.rank > 0 ? extent_named(s_, x, x.space[0]) : 0;
     if (is_by_lines(x)) return choices_.lines_by_rows ? g_[x.node].dims[0] : 0;
+    if (is_scatter_step(x)) return choices_.scatters_by_rows ? operand_rows(x, 1) : 0;
     if (!choices_.products_by_rows || !is_gemm(x) || has_symbol(g_[x.node].dims) || is_paired(int(i))) return 0;
     return g_[x.node].dims[0];
   }
-  /// Whether a member sums over rows into what a step touches.
+  /// The outermost extent of an operand of an opaque step.
+  constexpr extent operand_rows(const step& x, int k) const {
+    const shape& dims = g_[g_.operand(x.node, k)].dims;
+    return dims.rank > 0 ? dims[0] : 0;
+  }
+  /// Whether a member sums over rows, or scatters, into what a step touches.
   constexpr bool touches_sums(const step& x) const {
     bool r = false;
     for (int m : members_) {
@@ -156,6 +165,11 @@ class block_finder {
     bool fits = !touches_sums(x);
     if (is_by_lines(x)) {
       for (int k = 0; k < x.buffer_count; ++k) fits = fits && row_elements(s_.buffers[std::size_t(global(x, k))], rows) > 0;
+      return fits;
+    }
+    if (is_scatter_step(x)) {  // where updates go must be known per row
+      fits = fits && x.operands > 2 && !is_written(global(x, 0)) && is_written(global(x, 1));
+      for (int k = 1; k < x.operands; ++k) fits = fits && operand_rows(x, k) == rows && row_elements(s_.buffers[std::size_t(global(x, k))], rows) > 0;
       return fits;
     }
     if (x.node >= 0) {

@@ -135,12 +135,15 @@ constexpr bool gains_by_elements(const graph& g, const element_limits& limits) {
 
 /// The leading two extents of the largest array of three axes or more: those of a vmap in a vmap.
 constexpr shape leading_extents(const graph& g) {
+  constexpr extent at_run_time = 1 << 12;  // what an extent is taken for
   extent most = 0;
   shape r;
   for (int n = 0; n < g.size(); ++n) {
     const shape& dims = g[n].dims;
-    if (dims.rank < 3 || has_symbol(dims) || dims.size() <= most) continue;
-    most = dims.size(), r = {dims[0], dims[1]};
+    if (dims.rank < 3) continue;
+    extent size = 1;
+    for (extent e : dims) size *= is_symbol(e) ? at_run_time : e;
+    if (size > most) most = size, r = {dims[0], dims[1]};
   }
   return r;
 }

@@ -36,6 +36,19 @@ constexpr bool reads_in_place(const schedule& s, int at, int b, int to) {
   return true;
 }
 
+/// The first step that touches a buffer.
+constexpr int first_step_with(const schedule& s, int b) {
+  int at = s.buffers[std::size_t(b)].first;
+  while (!touches(s, at, b)) ++at;
+  return at;
+}
+/// The steps that run together with step `at`, as a group that may be it alone.
+constexpr row_blocks steps_beside(const schedule& s, int at) {
+  for (const row_blocks& r : s.blocks)
+    if (at >= r.first && at < r.first + r.count) return r;
+  return {.first = at, .count = 1};
+}
+
 /// The operand of opaque step or call `at` over which it can write its result in buffer `b`, and which ends there; or -1.
 constexpr int overwritten_operand(const schedule& s, int at, int b) {
   const step& x = s.steps[std::size_t(at)];
@@ -46,8 +59,11 @@ constexpr int overwritten_operand(const schedule& s, int at, int b) {
     const int operand = buffer_at(r);
     for (int k = 0; k < x.buffer_count; ++k)
       if (k != r && buffer_at(k) == operand) return -1;
+    const row_blocks group = steps_beside(s, at);
+    for (int other = group.first; other < group.first + group.count; ++other)
+      if (other != at && touches(s, other, operand)) return -1;
     const buffer &from = s.buffers[std::size_t(operand)], &to = s.buffers[std::size_t(b)];
-    return from.last == at && from.dims == to.dims && from.type == to.type ? operand : -1;
+    return from.last == group.first + group.count - 1 && from.dims == to.dims && from.type == to.type ? operand : -1;
   }
   return -1;
 }
@@ -61,11 +77,8 @@ constexpr void donate(schedule& s, const flag_list& donated) {
   for (std::size_t o = 0; o < s.buffers.size(); ++o) {
     buffer& out = s.buffers[o];
     if (out.where != buffer::output || out.first < 0) continue;
-    int written = out.first;
-    while (!touches(s, written, int(o))) ++written;
-    int begin = written;  // of the steps that run together with the one that writes: all of them still read
-    for (const row_blocks& r : s.blocks)
-      if (written >= r.first && written < r.first + r.count) begin = r.first;
+    const int written = first_step_with(s, int(o));
+    const row_blocks group = steps_beside(s, written);  // all of them still read
     for (std::size_t i = 0; i < s.buffers.size() && out.reuses < 0; ++i) {
       const buffer& in = s.buffers[i];
       if (in.where != buffer::input) continue;
@@ -75,7 +88,7 @@ constexpr void donate(schedule& s, const flag_list& donated) {
       for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
       // A kernel on the rows of a gemm runs while the gemm still reads.
       if (s.steps[std::size_t(written)].after_rows) taken = taken || touches(s, written - 1, int(i));
-      if (!taken && (in.last < begin || (begin == written && in.last == written && (reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, written, int(o)) == int(i))))) out.reuses = in.number;
+      if (!taken && (in.last < group.first || (group.count == 1 && in.last == written && reads_in_place(s, written, int(i), int(o))) || overwritten_operand(s, written, int(o)) == int(i))) out.reuses = in.number;
     }
   }
 }
@@ -101,7 +114,7 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
     for (buffer& b : s.buffers) {
       if (b.where != buffer::arena || b.first != int(at)) continue;
       const extent bytes = buffer_bytes(b);
-      const int operand = overwritten_operand(s, int(at), int(&b - s.buffers.begin()));
+      const int number = int(&b - s.buffers.begin()), operand = overwritten_operand(s, first_step_with(s, number), number);
       if (operand >= 0 && s.buffers[std::size_t(operand)].where == buffer::arena) {
         b.offset = s.buffers[std::size_t(operand)].offset;
         for (interval& x : placed)

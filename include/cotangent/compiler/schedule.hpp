@@ -81,13 +81,14 @@ struct schedule_choices {
   bool products_by_rows = true;      // products of matrices join row blocks, and kernels run on their finished rows
   bool sums_over_rows = true;        // kernels that sum over rows join row blocks
   bool lines_by_rows = true;         // steps that work line by line join row blocks
+  bool scatters_by_rows = true;      // scatters of updates that a row block makes join it
   bool packets = true;               // parts that work instance by instance are done packet by packet
   bool finds_places = true;          // of extrema along rows, in the pass that finds the extremum
   extent lanes = 0;                  // of a packet: an axis of this extent comes last in memory and in kernels; 0: there is none
 };
 
 /// Those of the body of packets: kernels in one thread.
-constexpr schedule_choices choices_of_packets(extent lanes) { return {.row_blocks = false, .products_by_rows = false, .lines_by_rows = false, .packets = false, .finds_places = false, .lanes = lanes}; }
+constexpr schedule_choices choices_of_packets(extent lanes) { return {.row_blocks = false, .products_by_rows = false, .lines_by_rows = false, .scatters_by_rows = false, .packets = false, .finds_places = false, .lanes = lanes}; }
 
 /// The schedule of a graph.
 struct schedule {

@@ -129,6 +129,22 @@ template <class Executable> struct steps {
     constexpr dtype type = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
     host::opaque<primitive_with_id<n.op_id>>::template run<type_of<type>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
   }
+  static constexpr bool scatters(int at) { return plan.steps[std::size_t(at)].node >= 0 && is_scatter(graph.nodes[std::size_t(plan.steps[std::size_t(at)].node)].op_id); }
+  /// visit(the updates of a step, if it is a scatter).
+  template <int Step, class Visit> static int visit_scatter(const state& s, const Visit& visit) {
+    if constexpr (scatters(Step)) {
+      constexpr cotangent::step x = plan.steps[Step];
+      constexpr bare_node n = graph.nodes[x.node];
+      array_ref refs[x.buffer_count];
+      Executable::template array_arguments<Step>(s, refs);
+      visit(typename host::opaque<primitive_with_id<n.op_id>>::template updates<type_of<n.type>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes));
+    }
+    return 0;
+  }
+  template <int Group, class Visit, std::size_t... I> static void visit_group_scatters(const state& s, const Visit& visit, std::index_sequence<I...>) {
+    const int done[] = {0, visit_scatter<plan.blocks[Group].first + int(I)>(s, visit)...};
+    (void)done;
+  }
 
   /// Whether a gemm is so small that it is a few loops over numbers: it runs in one thread, and the kernel on its rows by itself.
   template <int Step> static constexpr bool is_small_gemm() {
@@ -153,7 +169,7 @@ template <class Executable> struct steps {
     extent copies = 0;
     std::size_t offsets[step_count + 1] = {};  // of each step's
   };
-  /// Runs rows [first, last) through the steps of a group. What exists for a block only lies in `memory`.
+  /// Runs rows [first, last) through the steps of a group but its scatters. What exists for a block only lies in `memory`.
   template <int Group, std::size_t... I>
   static void run_block(state& s, std::byte* memory, extent block, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
     constexpr row_blocks group = plan.blocks[Group];
@@ -171,7 +187,7 @@ template <class Executable> struct steps {
     constexpr int node = plan.steps[Step].node;
     if constexpr (node >= 0) {
       if constexpr (graph.nodes[node].op_id == primitive_of<gemm_p>.id) run_gemm<Step>(s, first, last);
-      else run_opaque<Step>(s, first, last);
+      else if constexpr (!scatters(Step)) run_opaque<Step>(s, first, last);
     }
     else if constexpr (sums_rows(Step)) {
       auto tasks = tasks_of<Step>(s);
@@ -188,6 +204,11 @@ template <class Executable> struct steps {
   static constexpr bool group_sums_rows(const row_blocks& group) {
     for (int i = group.first; i < group.first + group.count; ++i)
       if (plan.steps[std::size_t(i)].node < 0 && sums_rows(i)) return true;
+    return false;
+  }
+  static constexpr bool group_scatters(const row_blocks& group) {
+    for (int i = group.first; i < group.first + group.count; ++i)
+      if (scatters(i)) return true;
     return false;
   }
   /// The group as it is for the extents in `s`.
@@ -207,7 +228,7 @@ template <class Executable> struct steps {
     });
     return group;
   }
-  /// Runs a group of steps, block by block. A task takes some blocks.
+  /// Runs a group of steps, block by block. A task takes some blocks; if there are scatters, blocks one by one, which have theirs in order.
   template <int Group> static void run_blocks(const state& s) {
     constexpr auto members = std::make_index_sequence<std::size_t(plan.blocks[Group].count)>{};
     constexpr bool has_sums = group_sums_rows(plan.blocks[Group]);
@@ -228,16 +249,37 @@ template <class Executable> struct steps {
     }, members);
     const host::scratch memory_of_sums(bytes);
     sums.memory = memory_of_sums.data();
-    host::parallel_for(sums.copies, [&](extent t) {
-      const host::scratch memory(std::size_t(group.memory));
-      state own = s;
+    const auto start_sums = [&](extent copy) {
       visit_group_sums<Group>(s, [&](auto tasks, int at) {
         tasks.plan_copies(sums.copies);
-        tasks.start_copy(sums.memory + sums.offsets[at], t);
+        tasks.start_copy(sums.memory + sums.offsets[at], copy);
       }, members);
-      for (extent i = t * together; i < host::smaller((t + 1) * together, blocks); ++i)
-        run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block, host::smaller((i + 1) * group.block, rows), sums, t, members);
-    });
+    };
+    const auto run = [&](state& own, const host::scratch& memory, extent i, extent copy) {
+      run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block, host::smaller((i + 1) * group.block, rows), sums, copy, members);
+    };
+    if constexpr (group_scatters(plan.blocks[Group])) {
+      visit_group_scatters<Group>(s, [](const auto& updates) { updates.start(); }, members);
+      for (extent copy = 0; copy < sums.copies; ++copy) start_sums(copy);
+      host::ordered_numbers numbers(blocks);
+      // Those that run at a time are neighbours, no more than there are copies: each has one for itself.
+      host::parallel_for(host::smaller(num_threads(), sums.copies), [&](extent) {
+        const host::scratch memory(std::size_t(group.memory));
+        state own = s;
+        numbers.take_some([&](extent i, const auto& turn) {
+          run(own, memory, i, i % sums.copies);
+          turn.wait();
+          visit_group_scatters<Group>(own, [&](const auto& updates) { updates.run_rows(i * group.block, host::smaller((i + 1) * group.block, rows)); }, members);
+        });
+      });
+    } else {
+      host::parallel_for(sums.copies, [&](extent t) {
+        const host::scratch memory(std::size_t(group.memory));
+        state own = s;
+        start_sums(t);
+        for (extent i = t * together; i < host::smaller((t + 1) * together, blocks); ++i) run(own, memory, i, t);
+      });
+    }
     visit_group_sums<Group>(s, [&](auto tasks, int at) {
       tasks.plan_copies(sums.copies);
       tasks.finish_copies(sums.memory + sums.offsets[at]);

@@ -16,38 +16,69 @@ namespace cotangent::host {
 template <class P, class T> class scatter {
  public:
   scatter(const array_ref* operands, const array_ref& result, const extent* attributes)
-      : places_(operands, attributes), y_(static_cast<T*>(result.data)), u_(static_cast<const T*>(operands[1].data)) {
-    const array_ref& x = operands[0];
-    if (x.data != result.data && x.dims.size() > 0) std::memcpy(result.data, x.data, std::size_t(x.dims.size()) * sizeof(T));
-    if (places_.blocks == 0 || places_.size == 0 || x.dims.size() == 0) return;
+      : places_(operands, attributes), x_(operands[0]), rows_(operands[1].dims.rank > 0 ? operands[1].dims[0] : 1), y_(static_cast<T*>(result.data)),
+        u_(static_cast<const T*>(operands[1].data)) {}
+
+  /// The result before any update.
+  void start() const {
+    if (x_.data != y_ && x_.dims.size() > 0) std::memcpy(y_, x_.data, std::size_t(x_.dims.size()) * sizeof(T));
+  }
+  /// Combines the updates of rows [first, last), indices of their outermost axis, in this thread.
+  void run_rows(extent first, extent last) const {
+    if (places_.size > 0 && x_.dims.size() > 0) in_order(places_.blocks / rows_ * first, places_.blocks / rows_ * last);
+  }
+  void run() const {
+    if (places_.blocks == 0 || places_.size == 0 || x_.dims.size() == 0) return;
     constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32;
     const bool shares = places_.blocks >= many_blocks && places_.blocks * places_.size >= much_work;
     constexpr int few = 4;
     if (shares && num_threads() > 1 && num_threads() <= few) by_threads(num_threads());
     else if (shares && num_threads() > few && places_.blocks < most && places_.span < most) by_ranges();
-    else in_order();
+    else in_order(0, places_.blocks);
   }
 
  private:
   static constexpr extent at_once = 256, most_ranges = 64, side_by_side = 4;
   const scatter_places places_;
-  T* y_;
-  const T* u_;
+  const array_ref& x_;
+  const extent rows_;
+  T* const y_;
+  const T* const u_;
 
-  void in_order() {
-    places_.with_size([this](auto size) {
+  void in_order(extent begin, extent end) const {
+    places_.with_size([&](auto size) {
       extent places[at_once];
-      for (extent first = 0; first < places_.blocks; first += at_once) {
-        const int count = int(smaller(places_.blocks - first, at_once));
+      for (extent first = begin; first < end; first += at_once) {
+        const int count = int(smaller(end - first, at_once));
         places_.find(first, count, places);
-        for (int i = 0; i < count; ++i)
-          if (places[i] >= 0) places_.template combine<P, size()>(y_ + places[i], u_ + (first + i) * places_.size);
+        if constexpr (size() > 0) combine_runs<size()>(places, count, u_ + first * size());
+        else
+          for (int i = 0; i < count; ++i)
+            if (places[i] >= 0) places_.template combine<P>(y_ + places[i], u_ + (first + i) * places_.size);
       }
     });
   }
 
+  /// Combines blocks of a few updates into their places. What has the same place as the block before does not wait for memory.
+  template <int Size> void combine_runs(const extent* places, int count, const T* u) const {
+    T sum[Size] = {};
+    extent place = -1;
+    const auto store = [&] {
+      for (int k = 0; k < Size && place >= 0; ++k) y_[place + k] = sum[k];
+    };
+    for (int i = 0; i < count; ++i, u += Size) {
+      if (places[i] < 0) continue;
+      if (places[i] != place) {
+        store();
+        place = places[i];
+        for (int k = 0; k < Size; ++k) sum[k] = y_[place + k];
+      }
+      for (int k = 0; k < Size; ++k) sum[k] = P::combine(sum[k], u[k]);
+    }
+    store();
+  }
   /// Each task combines the blocks of its range.
-  void by_threads(int ranges) {
+  void by_threads(int ranges) const {
     places_.with_size([this, ranges](auto size) {
       parallel_for(ranges, [&](extent range) {
         const scatter_places to = places_;  // a copy: what is stored could alias it
@@ -75,7 +106,7 @@ template <class P, class T> class scatter {
     extent of[most_ranges + 1];
   };
   /// Parts of the blocks are sorted by themselves, and each range goes through all parts.
-  void by_ranges() {
+  void by_ranges() const {
     int shift = 0;
     while ((places_.span - 1) >> shift >= most_ranges) ++shift;
     const extent tasks = most_ranges / side_by_side, parts = tasks * side_by_side, part = (places_.blocks + parts - 1) / parts;
@@ -90,7 +121,7 @@ template <class P, class T> class scatter {
     });
   }
   /// Sorts the entries of some neighbouring parts by range, in order; side by side, because a counter waits for itself.
-  void sort(extent first, extent part, int shift, entry* entries, ends* begins) {
+  void sort(extent first, extent part, int shift, entry* entries, ends* begins) const {
     extent next[side_by_side][most_ranges + 1] = {};
     const auto visit = [&](const auto& what) {
       extent places[side_by_side][at_once];
@@ -114,7 +145,12 @@ template <class P, class T> class scatter {
 };
 
 template <class P> struct opaque_scatter {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) { scatter<P, T>(operands, result, attributes); }
+  template <class T> using updates = scatter<P, T>;
+  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const scatter<P, T> all(operands, result, attributes);
+    all.start();
+    all.run();
+  }
 };
 template <> struct opaque<scatter_p> : opaque_scatter<scatter_p> {};
 template <> struct opaque<scatter_add_p> : opaque_scatter<scatter_add_p> {};

@@ -3,6 +3,7 @@
 /// do results.
 
 #include <atomic>
+#include <thread>
 
 #include <tbb/info.h>
 // oneTBB's library is not instrumented for ThreadSanitizer, which then takes its hand-overs for races: under the
@@ -15,7 +16,6 @@
 #endif
 #endif
 #ifdef COTANGENT_THREAD_SANITIZER
-#include <thread>
 #include <vector>
 #else
 #include <tbb/parallel_for.h>
@@ -69,6 +69,41 @@ inline void parallel_for(extent count, void (*body)(const void*, extent), const 
 template <class Body> void parallel_for(extent count, const Body& body) {
   parallel_for(count, [](const void* f, extent i) { (*static_cast<const Body*>(f))(i); }, &body);
 }
+
+/// Numbers 0, 1, ..., count - 1, which tasks take one by one. A task that has one has its turn after those of all smaller numbers.
+class ordered_numbers {
+ public:
+  explicit ordered_numbers(extent count) : count_(count) {}
+
+  /// visit(number, turn) for each number that the caller takes; turn.wait() returns when the turn has come, which lasts until visit returns.
+  template <class Visit> void take_some(const Visit& visit) {
+    for (extent i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;) {
+      const turn own(*this, i);
+      visit(i, own);
+    }
+  }
+  class turn {
+   public:
+    turn(ordered_numbers& all, extent number) : all_(all), number_(number) {}
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn() {
+      wait();
+      all_.passed_.store(number_ + 1, std::memory_order_release);
+    }
+    void wait() const {
+      while (all_.passed_.load(std::memory_order_acquire) != number_) std::this_thread::yield();  // microseconds: too short to sleep
+    }
+
+   private:
+    ordered_numbers& all_;
+    const extent number_;
+  };
+
+ private:
+  const extent count_;
+  std::atomic<extent> next_{0}, passed_{0};
+};
 
 }  // namespace host
 }  // namespace cotangent
