@@ -187,3 +187,62 @@ TEST_CASE("iota is an array outside a trace and a constant inside") {
   const ct::array<std::int32_t, 3> squares = ct::vmap([](auto v) { return v * v; })(ct::iota<std::int32_t, 3>());
   CHECK(squares == ct::array<std::int32_t, 3>{0, 1, 4});
 }
+
+TEST_CASE("arrays beside vars are constants: operands, tables, arguments, carries and results") {
+  const ct::array<float, 3> x{1, 2, 3};
+  const ct::array<std::int32_t, 2> k{2, 0};
+  const auto as_tables = ct::jit([](auto x, auto k) {
+    const ct::array<float, 3> c{4, 5, 6};
+    return std::tuple(ct::take<0>(c, k), ct::take_along_axis<0>(c, k), ct::dynamic_slice<2>(c, k(ct::index<0>)), c(k), c(k(ct::index<1>)) + x, (ct::iota<std::int32_t, 6>() - 3)(k), ct::clip(c, 0, x + 3),
+                      ct::dynamic_update_slice(c, ct::slice<ct::range<0, 2>>(x), k(ct::index<1>)));
+  })(x, k);
+  const ct::array<float, 2> chosen{6, 4};
+  CHECK(std::get<0>(as_tables) == chosen);
+  CHECK(std::get<1>(as_tables) == chosen);
+  CHECK(std::get<2>(as_tables) == ct::array<float, 2>{5, 6});
+  CHECK(std::get<3>(as_tables) == chosen);
+  CHECK(std::get<4>(as_tables) == ct::array<float, 3>{5, 6, 7});
+  CHECK(std::get<5>(as_tables) == ct::array<std::int32_t, 2>{-1, -3});
+  CHECK(std::get<6>(as_tables) == ct::array<float, 3>{4, 5, 6});
+  CHECK(std::get<7>(as_tables) == ct::array<float, 3>{1, 2, 6});
+
+  const auto updated = ct::jit([](auto x, auto k) {
+    return std::tuple(ct::at(ct::zeros<float, 4>(), k).add(1), ct::at(ct::zeros<double, 2, 3>(), 1).set(x), ct::at(ct::zeros<float, 50000>(), k).add(ct::array<float, 2>{1, 2}),
+                      ct::at(ct::array<float, 3>{1, 2, 3}, 1).multiply(ct::sum(x)));
+  })(x, k);
+  CHECK(std::get<0>(updated) == ct::array<float, 4>{1, 0, 1, 0});
+  CHECK(std::get<1>(updated) == ct::array<double, 2, 3>{{0, 0, 0}, {1, 2, 3}});
+  CHECK((std::get<2>(updated)(0) == 2 && std::get<2>(updated)(2) == 1 && std::get<2>(updated)(49999) == 0));
+  CHECK(std::get<3>(updated) == ct::array<float, 3>{1, 12, 3});
+
+  const auto transformed = ct::jit([](auto x, auto k) {
+    const ct::array<float, 3> c{4, 5, 6};
+    const auto product = [](auto a, auto b) { return a * b; };
+    const auto [last, all] = ct::scan([](auto s, auto v) { return std::tuple(s + v, ct::ones<float, 2>()); }, ct::zeros<float, 3>(), ct::stack<0>(x, x));
+    return std::tuple(ct::vmap(product)(x, c), ct::grad([](auto a, auto b) { return ct::sum(a * a * b); })(c, x), ct::cond(k(ct::index<0>) > 1, [](auto v) { return v + 1; }, [](auto v) { return v; }, c),
+                      ct::while_loop([](auto s) { return std::get<1>(s) < 3; }, [](auto s) { return std::tuple(std::get<0>(s) * 2, std::get<1>(s) + 1); }, std::tuple(x, ct::array<std::int32_t>(0))),
+                      last, all, std::get<1>(ct::vjp([](auto v) { return v * v; }, x))(c), ct::checkpoint(product)(c, x), c);
+  })(x, k);
+  const ct::array<float, 3> products{4, 10, 18};
+  CHECK(std::get<0>(transformed) == products);
+  CHECK(std::get<1>(transformed) == ct::array<float, 3>{8, 20, 36});
+  CHECK(std::get<2>(transformed) == ct::array<float, 3>{5, 6, 7});
+  CHECK(std::get<0>(std::get<3>(transformed)) == ct::array<float, 3>{8, 16, 24});
+  CHECK(std::get<4>(transformed) == ct::array<float, 3>{2, 4, 6});
+  CHECK(std::get<5>(transformed) == ct::ones<float, 2, 2>());
+  CHECK(std::get<0>(std::get<6>(transformed)) == ct::array<float, 3>{8, 20, 36});
+  CHECK(std::get<7>(transformed) == products);
+  CHECK(std::get<8>(transformed) == ct::array<float, 3>{4, 5, 6});
+}
+
+TEST_CASE("updates at indices outside a trace") {
+  const ct::array<float, 3> x{1, 2, 3};
+  const ct::array<std::int32_t, 2> k{2, 2};
+  const ct::array<float, 3> sum = ct::at(x, k).add(ct::array<float, 2>{10, 20}), set = ct::at(x, -1).set(7), twice = ct::at(x + 1, k).multiply(2.0f);
+  CHECK(sum == ct::array<float, 3>{1, 2, 33});
+  CHECK(set == ct::array<float, 3>{1, 2, 7});
+  CHECK(twice == ct::array<float, 3>{2, 3, 16});
+  ct::array<double, ct::dyn> rows({4});
+  rows = ct::at(rows, ct::array<std::int32_t, 2>{1, 9}).set(5);
+  CHECK((rows(1) == 5 && rows(3) == 0));
+}

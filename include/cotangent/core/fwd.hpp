@@ -12,4 +12,7 @@ template <class T, extent... Extents> class device_array;
 template <class T, extent... Extents> class device_view;
 template <class T, extent... Extents> struct var;
 
+template <class X> inline constexpr bool is_var_v = false;
+template <class T, extent... Extents> inline constexpr bool is_var_v<var<T, Extents...>> = true;
+
 }  // namespace cotangent

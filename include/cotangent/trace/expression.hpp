@@ -43,6 +43,8 @@ template <class F, class... Leaves> class expression {
   }
   /// Rank 0 converts to its element.
   operator value_type() const requires(result::rank() == 0) { return value_type(evaluate()); }
+  /// The elements at traced indices, in their trace.
+  template <class... I> requires (is_var_v<I> || ...) constexpr auto operator()(const I&... i) const { return constant_at(*this, i...); }
 
   /// The result as a constant of the trace of `beside`.
   template <class V> constexpr auto in_trace(const V& beside) const {
@@ -138,9 +140,15 @@ template <class F, class... Leaves> struct operand_of<expression<F, Leaves...>> 
   using type = expression_operand<F, int(sizeof...(Leaves))>;
 };
 
-/// A stateless function of vars on concrete operands.
-template <bool Adopt, class G, class... X> constexpr auto defer_call(G, const X&... x) {
-  return [&]<class... Leaves>(std::tuple<Leaves...> leaves) {
+/// An operand of a function in the trace of `beside`; numbers stay.
+template <class V, class X> constexpr auto operand_beside(const V& beside, const X& x) {
+  if constexpr (number<X>) return x;
+  else return as_var(beside, x);
+}
+/// A stateless function of vars on concrete operands; of vars among them in their trace.
+template <bool Adopt, class G, class... X> constexpr auto defer_call(G g, const X&... x) {
+  if constexpr ((traced<X> || ...)) return g(operand_beside(first_traced(x...), x)...);
+  else return [&]<class... Leaves>(std::tuple<Leaves...> leaves) {
     return expression<deferred<G, Adopt, typename operand_of<X>::type...>, Leaves...>{std::move(leaves)};
   }(std::tuple_cat(leaves_of_operand(x)...));
 }

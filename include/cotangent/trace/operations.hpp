@@ -39,16 +39,26 @@ template <extent... E> struct high {
   static constexpr shape list{E...};
 };
 
-template <traced V, class A> constexpr auto array_constant(const V& beside, const A& a) {
+/// A concrete array as a constant of a trace.
+template <class A> constexpr value array_constant_in(builder& b, const A& a) {
   using T = std::remove_cv_t<typename A::value_type>;
   constexpr shape dims = A::type_shape();
   static_assert(dims.is_static(), "an array used as a constant in a traced function must have static extents");
+  const auto bits_at = [&](extent i) {
+    if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(double(a.data()[i]));
+    else return std::uint64_t(std::int64_t(a.data()[i]));
+  };
+  bool same = a.size() > 0;
+  for (extent i = 1; i < a.size() && same; ++i) same = bits_at(i) == bits_at(0);
+  if (same) return constant_from_bits(b, dtype_of<T>, dims, bits_at(0));
   sequence<std::uint64_t> bits;
-  for (extent i = 0; i < a.size(); ++i) {
-    if constexpr (std::is_floating_point_v<T>) bits.push_back(std::bit_cast<std::uint64_t>(double(a.data()[i])));
-    else bits.push_back(std::uint64_t(std::int64_t(a.data()[i])));
-  }
-  return var_of<dtype_of<T>, dims>(dense(*beside.b, dtype_of<T>, dims, bits));
+  for (extent i = 0; i < a.size(); ++i) bits.push_back(bits_at(i));
+  return dense(b, dtype_of<T>, dims, bits);
+}
+template <traced V, class A> constexpr auto array_constant(const V& beside, const A& a) {
+  using T = std::remove_cv_t<typename A::value_type>;
+  constexpr shape dims = A::type_shape();
+  return var_of<dtype_of<T>, dims>(array_constant_in(*beside.b, a));
 }
 
 /// x as element type T; floating to integer truncates.
@@ -549,9 +559,10 @@ struct unique_indices_tag {};
 inline constexpr unique_indices_tag unique_indices{};
 
 /// Updates of x at indices of its leading axes; see at.
-template <traced X, class... I> struct indexed_update {
-  X x;
-  std::tuple<I...> indices;
+template <class X, class... I> struct indexed_update {
+  template <class A> using kept = std::conditional_t<traced<A> || number<A>, A, const A&>;
+  kept<X> x;
+  std::tuple<kept<I>...> indices;
 
   /// x with the elements replaced; the last of several updates of one place stays.
   template <class U, class... Tag> constexpr auto set(const U& update, Tag... tag) const { return with<scatter_p>(update, each, tag...); }
@@ -570,15 +581,19 @@ template <traced X, class... I> struct indexed_update {
   template <class P, class U, std::size_t... K, class... Tag>
   constexpr auto with(const U& update, std::index_sequence<K...>, Tag...) const {
     static_assert((std::is_same_v<Tag, unique_indices_tag> && ...), "at: the only tag of an update is ct::unique_indices");
-    return apply<at_function<P>{(sizeof...(Tag) > 0)}>(x, as_var(x, update), std::get<K>(indices)...);
+    constexpr at_function<P> function{(sizeof...(Tag) > 0)};
+    if constexpr (traced<X>) return apply<function>(x, as_var(x, update), index_var(x, std::get<K>(indices))...);
+    else return defer_call<false>([](const auto& v, const auto& u, const auto&... i) { return apply<function>(v, as_var(v, u), index_var(v, i)...); }, x, update, std::get<K>(indices)...);
   }
 };
 /// x updated at integer indices of its leading axes, as x.at[i, j] in JAX: the indices broadcast together, negative ones
 /// count from the end, updates outside are dropped. The update takes x's dtype and broadcasts to the indices' shape and
-/// the axes of x behind: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v).
-template <traced X, class... I> constexpr auto at(const X& x, const I&... i) {
-  return indexed_update<X, decltype(index_var(x, i))...>{x, {index_var(x, i)...}};
-}
+/// the axes of x behind: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v). What at
+/// returns refers to x and the indices if they are concrete arrays.
+template <tensor X, class... I> constexpr auto at(const X& x, const I&... i) { return indexed_update<X, I...>{x, {i...}}; }
+
+/// a(i, ...) at traced indices: of an array or an expression as a constant of their trace.
+template <tensor A, class... I> constexpr auto constant_at(const A& a, const I&... i) { return as_var(first_traced(i...), a)(i...); }
 
 template <int Indices, shape Dims> struct too_many_indices {
   constexpr message operator()() const {

@@ -51,15 +51,9 @@ template <class T> struct var<no_variance<T>> {
 };
 template <class T, extent... E, class... Tags> explicit var(const var<T, E...>&, Tags...) -> var<no_variance<T>>;
 
-template <class X> struct var_traits {
-  static constexpr bool is_var = false;
-};
-template <class T, extent... E> struct var_traits<var<T, E...>> {
-  static constexpr bool is_var = true;
-};
 /// A var, whatever its dtype and extents.
 template <class X>
-concept traced = var_traits<std::remove_cvref_t<X>>::is_var;
+concept traced = is_var_v<std::remove_cvref_t<X>>;
 
 template <class X>
 concept number = std::is_arithmetic_v<std::remove_cvref_t<X>>;

@@ -40,7 +40,7 @@ template <class V> constexpr V input_tree(builder& b) {
   return tree;
 }
 
-/// The leaves of a tree as values of `b`; numbers become constants.
+/// The leaves of a tree as values of `b`; numbers and arrays become constants.
 template <class T> constexpr void append_leaves(builder& b, const T& tree, sequence<value>& to) {
   for_each_leaf(
       [&](const auto& leaf) {
@@ -50,9 +50,7 @@ template <class T> constexpr void append_leaves(builder& b, const T& tree, seque
           constexpr dtype d = dtype_of<leaf_type>;
           if constexpr (is_floating(d)) to.push_back(constant(b, d, {}, double(leaf)));
           else to.push_back(constant_from_bits(b, d, {}, std::uint64_t(std::int64_t(leaf))));
-        } else {
-          static_assert(traced<leaf_type>, "a transformed function was called with both traced and concrete arrays");
-        }
+        } else to.push_back(array_constant_in(b, leaf));
       },
       tree);
 }
