@@ -207,12 +207,12 @@ TEST_CASE("arrays beside vars are constants: operands, tables, arguments, carrie
   CHECK(std::get<7>(as_tables) == ct::array<float, 3>{1, 2, 6});
 
   const auto updated = ct::jit([](auto x, auto k) {
-    return std::tuple(ct::at(ct::zeros<float, 4>(), k).add(1), ct::at(ct::zeros<double, 2, 3>(), 1).set(x), ct::at(ct::zeros<float, 50000>(), k).add(ct::array<float, 2>{1, 2}),
+    return std::tuple(ct::at(ct::zeros<float, 4>(), k).add(1), ct::at(ct::zeros<double, 2, 3>(), 1).set(x), ct::at(ct::zeros<float, 2000>(), k).add(ct::array<float, 2>{1, 2}),
                       ct::at(ct::array<float, 3>{1, 2, 3}, 1).multiply(ct::sum(x)));
   })(x, k);
   CHECK(std::get<0>(updated) == ct::array<float, 4>{1, 0, 1, 0});
   CHECK(std::get<1>(updated) == ct::array<double, 2, 3>{{0, 0, 0}, {1, 2, 3}});
-  CHECK((std::get<2>(updated)(0) == 2 && std::get<2>(updated)(2) == 1 && std::get<2>(updated)(49999) == 0));
+  CHECK((std::get<2>(updated)(0) == 2 && std::get<2>(updated)(2) == 1 && std::get<2>(updated)(1999) == 0));
   CHECK(std::get<3>(updated) == ct::array<float, 3>{1, 12, 3});
 
   const auto transformed = ct::jit([](auto x, auto k) {

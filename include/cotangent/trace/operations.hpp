@@ -581,9 +581,9 @@ template <class X, class... I> struct indexed_update {
   template <class P, class U, std::size_t... K, class... Tag>
   constexpr auto with(const U& update, std::index_sequence<K...>, Tag...) const {
     static_assert((std::is_same_v<Tag, unique_indices_tag> && ...), "at: the only tag of an update is ct::unique_indices");
-    constexpr at_function<P> function{(sizeof...(Tag) > 0)};
-    if constexpr (traced<X>) return apply<function>(x, as_var(x, update), index_var(x, std::get<K>(indices))...);
-    else return defer_call<false>([](const auto& v, const auto& u, const auto&... i) { return apply<function>(v, as_var(v, u), index_var(v, i)...); }, x, update, std::get<K>(indices)...);
+    constexpr bool unique = sizeof...(Tag) > 0;
+    if constexpr (traced<X>) return apply<at_function<P>{unique}>(x, as_var(x, update), index_var(x, std::get<K>(indices))...);
+    else return defer_call<false>([](const auto& v, const auto& u, const auto&... i) { return apply<at_function<P>{unique}>(v, as_var(v, u), index_var(v, i)...); }, x, update, std::get<K>(indices)...);
   }
 };
 /// x updated at integer indices of its leading axes, as x.at[i, j] in JAX: the indices broadcast together, negative ones
