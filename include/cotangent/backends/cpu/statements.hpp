@@ -427,17 +427,15 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     const T* p = e.template address<const T, B>(A{}, X{}...);
     if constexpr (!scattered<X...>) prefetch_rows<false, typename E::layout, lanes>(p, columns, lane_stride<typename E::layout, A>, e.at.slots);
     if constexpr (side_by_side) {
-      if (!E::partial || e.count >= lanes) {
-        pack<T, lanes> rows[columns];
-        for (int k = 0; k < columns; ++k) rows[k] = pack<T, lanes>::load(p + k * lanes);
-        const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
-        (void)done;
-        return;
-      }
+      pack<T, lanes> rows[columns];
+      for (int k = 0; k < columns; ++k) rows[k] = E::partial ? pack<T, lanes>::load(p + k * lanes, columns * e.count - k * lanes) : pack<T, lanes>::load(p + k * lanes);
+      const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
+      (void)done;
+    } else {
+      extent offsets[lanes];
+      e.offsets(offsets, A{}, X{}...);
+      load_blocks<Table, Begin, 0, columns>(e, p, offsets, std::integer_sequence<int, K...>());
     }
-    extent offsets[lanes];
-    e.offsets(offsets, A{}, X{}...);
-    load_blocks<Table, Begin, 0, columns>(e, p, offsets, std::integer_sequence<int, K...>());
   }
 
  private:
@@ -472,8 +470,11 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
     prefetch_rows<true, typename E::layout, lanes>(p, columns, stride<E>, e.at.slots);
     if constexpr (columns <= facts::short_row && columns <= lanes) {
       const pack<T, lanes> values[columns] = {tile_register<Table, Begin, K, T, 1>(e)...};
-      if (stride<E> != columns || (E::partial && e.count < lanes)) {
+      if constexpr (stride<E> != columns) {
         const int done[] = {0, (values[K].store_strided(p + K, stride<E>, E::partial ? e.count : lanes), 0)...};
+        (void)done;
+      } else if constexpr (E::partial) {
+        const int done[] = {0, (rows_of_columns<columns, K>(values).store(p + K * lanes, columns * e.count - K * lanes), 0)...};
         (void)done;
       } else {
         const int done[] = {0, (rows_of_columns<columns, K>(values).store(p + K * lanes), 0)...};
