@@ -1,6 +1,7 @@
 /// Reductions of rows of few elements, and arrays of short vectors.
 
 #include "check_derivatives.hpp"
+#include "guarded_buffer.hpp"
 
 namespace ct = cotangent;
 using namespace checks;
@@ -78,4 +79,30 @@ TEST_CASE("a pool is one kernel of what it pools, in which no lane is idle, and 
   y(0, 1, 7, 1, 0) = std::nan("");
   const auto r = ct::jit([](auto v) { return ct::max(v, ct::axis<3, 4>); })(y);
   for (int i = 0; i < 32; ++i) CHECK(std::isnan(r.data()[i]) == (i == 23));
+}
+
+namespace {
+/// [n,2] [n,3] [n,4] -> [n,3] [n,2] [n,4], whose last elements lie before pages that cannot be touched.
+template <class T> void check_ends(ct::extent n) {
+  const auto bytes = [n](int width) { return std::size_t(n * width) * sizeof(T); };
+  const guarded_buffer a(bytes(2)), b(bytes(3)), c(bytes(4)), u(bytes(3)), v(bytes(2)), w(bytes(4));
+  for (ct::extent i = 0; i < 4 * n; ++i) {
+    const T x = T(std::sin(double(i * i)));
+    c.as<T>()[i] = x;
+    if (i < 3 * n) b.as<T>()[i] = x;
+    if (i < 2 * n) a.as<T>()[i] = x;
+  }
+  const auto mixed = ct::vmap([](auto a, auto b, auto c) { return std::tuple(ct::cross(b, ct::stack<0>(a(0), a(1), c(3))), ct::stack<0>(b(0) * c(1), a(0)), c * ct::sum(b) + ct::stack<0>(a(0), b(1), b(2), c(0))); });
+  const auto expected = mixed(ct::array<T, ct::dyn, 2>(ct::view<const T, ct::dyn, 2>(a.as<T>(), {n, 2})), ct::array<T, ct::dyn, 3>(ct::view<const T, ct::dyn, 3>(b.as<T>(), {n, 3})),
+                              ct::array<T, ct::dyn, 4>(ct::view<const T, ct::dyn, 4>(c.as<T>(), {n, 4})));
+  const std::tuple out(ct::view<T, ct::dyn, 3>(u.as<T>(), {n, 3}), ct::view<T, ct::dyn, 2>(v.as<T>(), {n, 2}), ct::view<T, ct::dyn, 4>(w.as<T>(), {n, 4}));
+  ct::jit(mixed).into(out)(ct::view<const T, ct::dyn, 2>(a.as<T>(), {n, 2}), ct::view<const T, ct::dyn, 3>(b.as<T>(), {n, 3}), ct::view<const T, ct::dyn, 4>(c.as<T>(), {n, 4}));
+  CHECK(std::equal(u.as<T>(), u.as<T>() + 3 * n, std::get<0>(expected).data()));
+  CHECK(std::equal(v.as<T>(), v.as<T>() + 2 * n, std::get<1>(expected).data()));
+  CHECK(std::equal(w.as<T>(), w.as<T>() + 4 * n, std::get<2>(expected).data()));
+}
+}  // namespace
+
+TEST_CASE("rows side by side are read and written to their end and no further") {
+  for (int n = 0; n <= 40; ++n) check_ends<float>(n), check_ends<double>(n);
 }
