@@ -371,7 +371,7 @@ struct backend {
       else {
         const extent rows = b.value(extent_named(Facts::body::plan, kernel, kernel.space[0]));
         if (rows * turns.length * kernel.statement_count <= least_parallel_work) return all.run(0, rows);
-        const extent block = rows_of_task(Facts::row_bytes, rows);
+        const extent block = rows_of_task<Facts>(rows);
         parallel_for(divide_up(rows, block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows)); });
       }
     });
@@ -401,7 +401,7 @@ struct backend {
   template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) {
     using body = typename Facts::body;
     constexpr cotangent::step kernel = body::plan.steps[0];
-    const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = rows_of_task(Facts::row_bytes, rows);
+    const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = rows_of_task<Facts>(rows);
     if (rows <= block || rows * turns.length * kernel.statement_count <= least_parallel_work) return turns.run(b);
     parallel_for(divide_up(rows, block), [&](extent t) {
       turns.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
@@ -477,10 +477,11 @@ struct backend {
     T* const array = reinterpret_cast<T*>(at.buffer(Facts::operands + R));
     empty_packet<int(Facts::lanes)>(static_cast<const T*>(Facts::body::output(b, R)), lines, start, count, array);
   }
-  /// Rows whose carries stay in the cache of a core, several tasks for each thread.
-  static extent rows_of_task(extent row_bytes, extent rows) {
-    constexpr extent cache = 1 << 14, unit = 64;
-    const extent fit = cache / row_bytes, share = rows / (4 * num_threads());
+  /// Rows whose carries stay in the cache of a core: several tasks for each thread, or one where arrays are read and written turn by
+  /// turn, of which long pieces come faster.
+  template <class Facts> static extent rows_of_task(extent rows) {
+    constexpr extent cache = 1 << 14, unit = 64, tasks = Facts::xs + Facts::ys > 0 ? 1 : 4;
+    const extent fit = cache / Facts::row_bytes, share = divide_up(rows, tasks * num_threads());
     return divide_up(fit < share ? fit : share, unit) * unit;
   }
 };
