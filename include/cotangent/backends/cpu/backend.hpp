@@ -169,9 +169,8 @@ template <class Executable> struct steps {
     extent copies = 0;
     std::size_t offsets[step_count + 1] = {};  // of each step's
   };
-  /// Runs rows [first, last) through the steps of a group but its scatters. What exists for a block only lies in `memory`.
-  template <int Group, std::size_t... I>
-  static void run_block(state& s, std::byte* memory, extent block, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
+  /// Sets the pointers to what exists for a block of rows only, from row `first` on, which lies in `memory`.
+  template <int Group> static void place_block(state& s, std::byte* memory, extent block, extent first) {
     constexpr row_blocks group = plan.blocks[Group];
     for (int i = 0; i < buffer_count; ++i) {
       const buffer& b = plan.buffers[std::size_t(i)];
@@ -180,7 +179,11 @@ template <class Executable> struct steps {
       s.buffers[i] = memory - first * row * size_of(b.type);
       memory += bytes_of_rows(block, row, b.type);
     }
-    const int done[] = {0, run_rows_of<group.first + int(I)>(s, first, last, sums, copy)...};
+  }
+  /// Runs rows [first, last) through the steps of a group but its scatters.
+  template <int Group, std::size_t... I>
+  static void run_block(const state& s, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
+    const int done[] = {0, run_rows_of<plan.blocks[Group].first + int(I)>(s, first, last, sums, copy)...};
     (void)done;
   }
   template <int Step> static int run_rows_of(const state& s, extent first, extent last, [[maybe_unused]] const row_sums& sums, [[maybe_unused]] extent copy) {
@@ -255,23 +258,36 @@ template <class Executable> struct steps {
         tasks.start_copy(sums.memory + sums.offsets[at], copy);
       }, members);
     };
+    const auto end_of = [&](extent i) { return host::smaller((i + 1) * group.block, rows); };
     const auto run = [&](state& own, const host::scratch& memory, extent i, extent copy) {
-      run_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block, host::smaller((i + 1) * group.block, rows), sums, copy, members);
+      place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block);
+      run_block<Group>(own, i * group.block, end_of(i), sums, copy, members);
     };
     if constexpr (group_scatters(plan.blocks[Group])) {
       visit_group_scatters<Group>(s, [](const auto& updates) { updates.start(); }, members);
       for (extent copy = 0; copy < sums.copies; ++copy) start_sums(copy);
-      host::ordered_numbers numbers(blocks);
-      // Those that run at a time are neighbours, no more than there are copies: each has one for itself.
-      host::parallel_for(host::smaller(num_threads(), sums.copies), [&](extent) {
-        const host::scratch memory(std::size_t(group.memory));
-        state own = s;
-        numbers.take_some([&](extent i, const auto& turn) {
-          run(own, memory, i, i % sums.copies);
-          turn.wait();
-          visit_group_scatters<Group>(own, [&](const auto& updates) { updates.run_rows(i * group.block, host::smaller((i + 1) * group.block, rows)); }, members);
+      // Blocks that run at a time are neighbours, no more than there are copies of sums: each has one for itself.
+      if (many_threads()) {  // many blocks, and then their updates, which many threads combine at once
+        const host::scratch memory(std::size_t(group.memory * sums.copies));
+        for (extent first = 0; first < blocks; first += sums.copies) {
+          const extent last = host::smaller(first + sums.copies, blocks);
+          state own = s;
+          place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block * sums.copies, first * group.block);
+          host::parallel_for(last - first, [&](extent k) { run_block<Group>(own, (first + k) * group.block, end_of(first + k), sums, k, members); });
+          visit_group_scatters<Group>(own, [&](const auto& updates) { updates.run_rows(first * group.block, end_of(last - 1)); }, members);
+        }
+      } else {
+        host::ordered_numbers numbers(blocks);
+        host::parallel_for(host::smaller(num_threads(), sums.copies), [&](extent) {
+          const host::scratch memory(std::size_t(group.memory));
+          state own = s;
+          numbers.take_some([&](extent i, const auto& turn) {
+            run(own, memory, i, i % sums.copies);
+            turn.wait();
+            visit_group_scatters<Group>(own, [&](const auto& updates) { updates.run_rows_here(i * group.block, end_of(i)); }, members);
+          });
         });
-      });
+      }
     } else {
       host::parallel_for(sums.copies, [&](extent t) {
         const host::scratch memory(std::size_t(group.memory));

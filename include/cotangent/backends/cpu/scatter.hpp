@@ -3,7 +3,7 @@
 ///
 /// The updates are blocks: those along their trailing axes lie beside one computed place. Tasks own ranges of places: each place
 /// sees its updates in their order, whatever the number of threads. A few threads look at all blocks for those of their
-/// ranges; for more of them, the blocks are sorted by ranges first, in order.
+/// ranges; for many of them, the blocks are sorted by ranges first, in order.
 
 #include <cstring>
 
@@ -12,6 +12,9 @@
 #include <cotangent/compiler/scatter_places.hpp>
 
 namespace cotangent::host {
+
+/// Whether there are so many threads that sorting updates by place is worth while.
+inline bool many_threads() { return num_threads() > 4; }
 
 template <class P, class T> class scatter {
  public:
@@ -23,19 +26,12 @@ template <class P, class T> class scatter {
   void start() const {
     if (x_.data != y_ && x_.dims.size() > 0) std::memcpy(y_, x_.data, std::size_t(x_.dims.size()) * sizeof(T));
   }
-  /// Combines the updates of rows [first, last), indices of their outermost axis, in this thread.
-  void run_rows(extent first, extent last) const {
-    if (places_.size > 0 && x_.dims.size() > 0) in_order(places_.blocks / rows_ * first, places_.blocks / rows_ * last);
+  /// Combines the updates of rows [first, last), indices of their outermost axis; in this thread, or in as many as are worth while.
+  void run_rows_here(extent first, extent last) const {
+    if (places_.size > 0 && x_.dims.size() > 0) in_order(row(first), row(last));
   }
-  void run() const {
-    if (places_.blocks == 0 || places_.size == 0 || x_.dims.size() == 0) return;
-    constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32;
-    const bool shares = places_.blocks >= many_blocks && places_.blocks * places_.size >= much_work;
-    constexpr int few = 4;
-    if (shares && num_threads() > 1 && num_threads() <= few) by_threads(num_threads());
-    else if (shares && num_threads() > few && places_.blocks < most && places_.span < most) by_ranges();
-    else in_order(0, places_.blocks);
-  }
+  void run_rows(extent first, extent last) const { run_blocks(row(first), row(last)); }
+  void run() const { run_blocks(0, places_.blocks); }
 
  private:
   static constexpr extent at_once = 256, most_ranges = 64, side_by_side = 4;
@@ -45,6 +41,17 @@ template <class P, class T> class scatter {
   T* const y_;
   const T* const u_;
 
+  /// The first block of a row.
+  extent row(extent i) const { return rows_ > 0 ? places_.blocks / rows_ * i : 0; }
+  void run_blocks(extent begin, extent end) const {
+    const extent blocks = end - begin;
+    if (blocks == 0 || places_.size == 0 || x_.dims.size() == 0) return;
+    constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32;
+    const bool shares = blocks >= many_blocks && blocks * places_.size >= much_work;
+    if (shares && num_threads() > 1 && !many_threads()) by_threads(begin, end, num_threads());
+    else if (shares && many_threads() && end < most && places_.span < most) by_ranges(begin, end);
+    else in_order(begin, end);
+  }
   void in_order(extent begin, extent end) const {
     places_.with_size([&](auto size) {
       extent places[at_once];
@@ -77,9 +84,9 @@ template <class P, class T> class scatter {
     }
     store();
   }
-  /// Each task combines the blocks of its range.
-  void by_threads(int ranges) const {
-    places_.with_size([this, ranges](auto size) {
+  /// Each task combines those of some blocks that are of its range.
+  void by_threads(extent begin_block, extent end_block, int ranges) const {
+    places_.with_size([=, this](auto size) {
       parallel_for(ranges, [&](extent range) {
         const scatter_places to = places_;  // a copy: what is stored could alias it
         const extent begin = to.span * range / ranges, end = to.span * (range + 1) / ranges;
@@ -87,8 +94,8 @@ template <class P, class T> class scatter {
         const T* const u = u_;
         extent places[at_once];
         int own[at_once];
-        for (extent first = 0; first < to.blocks; first += at_once) {
-          const int count = int(smaller(to.blocks - first, at_once));
+        for (extent first = begin_block; first < end_block; first += at_once) {
+          const int count = int(smaller(end_block - first, at_once));
           to.find(first, count, places);
           int found = 0;
           for (int i = 0; i < count; ++i) own[found] = i, found += places[i] >= begin && places[i] < end;
@@ -106,14 +113,14 @@ template <class P, class T> class scatter {
     extent of[most_ranges + 1];
   };
   /// Parts of the blocks are sorted by themselves, and each range goes through all parts.
-  void by_ranges() const {
+  void by_ranges(extent begin, extent end) const {
     int shift = 0;
     while ((places_.span - 1) >> shift >= most_ranges) ++shift;
-    const extent tasks = most_ranges / side_by_side, parts = tasks * side_by_side, part = (places_.blocks + parts - 1) / parts;
-    const scratch memory(std::size_t(places_.blocks) * sizeof(entry) + std::size_t(parts) * sizeof(ends));
+    const extent tasks = most_ranges / side_by_side, parts = tasks * side_by_side, part = divide_up(end - begin, parts);
+    const scratch memory(std::size_t(end - begin) * sizeof(entry) + std::size_t(parts) * sizeof(ends));
     ends* begins = reinterpret_cast<ends*>(memory.data());
-    entry* entries = reinterpret_cast<entry*>(begins + parts);
-    parallel_for(tasks, [&](extent t) { sort(t * side_by_side * part, part, shift, entries, begins + t * side_by_side); });
+    entry* const entries = reinterpret_cast<entry*>(begins + parts) - begin;  // as many as blocks, by their numbers
+    parallel_for(tasks, [&](extent t) { sort(begin + t * side_by_side * part, end, part, shift, entries, begins + t * side_by_side); });
     parallel_for(extent(most_ranges), [&](extent range) {
       for (extent k = 0; k < parts; ++k)
         for (extent i = begins[k].of[range]; i < begins[k].of[range + 1]; ++i)
@@ -121,13 +128,13 @@ template <class P, class T> class scatter {
     });
   }
   /// Sorts the entries of some neighbouring parts by range, in order; side by side, because a counter waits for itself.
-  void sort(extent first, extent part, int shift, entry* entries, ends* begins) const {
+  void sort(extent first, extent all_end, extent part, int shift, entry* entries, ends* begins) const {
     extent next[side_by_side][most_ranges + 1] = {};
     const auto visit = [&](const auto& what) {
       extent places[side_by_side][at_once];
       for (extent done = 0; done < part; done += at_once) {
         for (extent s = 0; s < side_by_side; ++s) {
-          const extent from = first + s * part + done, end = smaller(first + (s + 1) * part, places_.blocks);
+          const extent from = first + s * part + done, end = smaller(first + (s + 1) * part, all_end);
           const int count = from < end ? int(smaller(end - from, at_once)) : 0;
           places_.find(from, count, places[s]);
           for (int i = count; i < at_once; ++i) places[s][i] = -1;
@@ -139,7 +146,7 @@ template <class P, class T> class scatter {
     };
     visit([&](extent s, extent, extent place) { ++next[s][(place >> shift) + 1]; });
     for (extent s = 0; s < side_by_side; ++s)
-      for (int r = 0; r <= most_ranges; ++r) begins[s].of[r] = next[s][r] += r > 0 ? next[s][r - 1] : smaller(first + s * part, places_.blocks);
+      for (int r = 0; r <= most_ranges; ++r) begins[s].of[r] = next[s][r] += r > 0 ? next[s][r - 1] : smaller(first + s * part, all_end);
     visit([&](extent s, extent block, extent place) { entries[next[s][place >> shift]++] = {std::uint32_t(block), std::uint32_t(place)}; });
   }
 };
