@@ -1,5 +1,5 @@
-/// Everyday operations on arrays with short rows (pools, colours, coordinates) and with gathered rows, each beside a loop by hand,
-/// in one thread.
+/// Everyday operations on arrays with short rows (pools, colours, coordinates), with gathered rows, along outer axes, and with updates
+/// at computed places, each beside a loop by hand, in one thread.
 
 #include <algorithm>
 #include <array>
@@ -121,6 +121,49 @@ void bag_slope_by_hand(float* g, const words& w, const bags& b) {
       for (int j = 0; j < 64; ++j) g[64 * b(i, k) + j] += 2 * s[j];
   }
 }
+using nodes = ct::array<float, 20000, 3>;
+using ends = ct::array<std::int32_t, 60000>;
+/// Forces of springs of rest length 1 between nodes.
+constexpr auto spring_forces = ct::grad([](auto x, auto i, auto j) {
+  const auto d = ct::take<0>(x, i) - ct::take<0>(x, j);
+  return -0.5f * ct::sum(ct::square(ct::sqrt(ct::sum(d * d, ct::axis<1>)) - 1.0f));
+});
+void spring_forces_by_hand(float* f, const nodes& x, const ends& from, const ends& to) {
+  std::fill_n(f, 60000, 0.0f);
+  for (int s = 0; s < 60000; ++s) {
+    const int i = from(s), j = to(s);
+    float d[3], squares = 0;
+    for (int k = 0; k < 3; ++k) d[k] = x(i, k) - x(j, k), squares += d[k] * d[k];
+    const float pull = 1 / std::sqrt(squares) - 1;
+    for (int k = 0; k < 3; ++k) f[3 * i + k] += pull * d[k], f[3 * j + k] -= pull * d[k];
+  }
+}
+
+using series = ct::array<float, 1000, 1000>;
+constexpr auto moving_averages = [](auto x) {
+  const auto turn = [](auto average, auto row) {
+    const auto next = 0.9f * average + 0.1f * row;
+    return std::tuple(next, next);
+  };
+  return std::get<1>(ct::scan(turn, ct::zeros<float, 1000>(), x));
+};
+void moving_averages_by_hand(float* y, const series& x) {
+  for (int j = 0; j < 1000; ++j) y[j] = 0.1f * x(0, j);
+  for (int i = 1; i < 1000; ++i)
+    for (int j = 0; j < 1000; ++j) y[1000 * i + j] = 0.9f * y[1000 * (i - 1) + j] + 0.1f * x(i, j);
+}
+void sums_by_hand(float* y, const series& x) {
+  std::copy_n(x.data(), 1000, y);
+  for (int i = 1; i < 1000; ++i)
+    for (int j = 0; j < 1000; ++j) y[1000 * i + j] = y[1000 * (i - 1) + j] + x(i, j);
+}
+constexpr auto histogram = [](auto x) { return ct::at(ct::zeros<float, 256>(), ct::astype<std::int32_t>(256.0f * ct::ravel(x))).add(1); };
+void histogram_by_hand(float* counts, const series& x) {
+  std::fill_n(counts, 256, 0.0f);
+  for (float v : x)
+    if (const int k = int(256 * v); k < 256) ++counts[k];
+}
+
 constexpr auto some_numbers = [](bench::source& s, auto&... a) { s.uniform(0.1, 1, a...); };
 template <int Rows> void choose(bench::source& s, auto& indices) {
   for (auto& i : indices) i = s.index(Rows);
@@ -164,5 +207,10 @@ int main(int argc, char** argv) {
   const auto chosen_words = [](bench::source& s, words& w, bags& b) { s.uniform(0, 0.1, w), choose<10000>(s, b); };
   row<words, bags>("sums of 16 rows of 64 numbers", bag_sums, bag_sums_by_hand, chosen_words);
   row<words, bags>("sums of 16 rows of 64 numbers, gradient", bag_slope, bag_slope_by_hand, chosen_words);
+  row<nodes, ends, ends>("forces of 60,000 springs between 20,000 nodes", spring_forces, spring_forces_by_hand,
+                         [](bench::source& s, nodes& x, ends& i, ends& j) { s.uniform(0, 30, x), choose<20000>(s, i), choose<20000>(s, j); });
+  row<series>("cumulative sums along axis 0, [1000, 1000]", [](auto x) { return ct::cumsum(x, ct::axis<0>); }, sums_by_hand, some_numbers);
+  row<series>("moving averages of 1,000 series by a scan", moving_averages, moving_averages_by_hand, some_numbers);
+  row<series>("histogram of 1,000,000 numbers", histogram, histogram_by_hand, some_numbers);
   return bench::run(argc, argv);
 }
