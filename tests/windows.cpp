@@ -99,6 +99,40 @@ TEST_CASE("windows of windows, of views and of what is stored") {
   check_jit(fourth, 2e-6, between<float, 100>(-1, 1));
 }
 
+namespace {
+/// What one window alone shows moves behind it, whatever it costs and whatever it is where it would not be defined.
+constexpr auto shown_once = [](auto x) {  // [r, c]
+  const auto expensive = ct::roll<1>(ct::log(x * x + 1.0) * ct::exp(ct::sin(x)) / (2.0 + ct::cos(x)), 3);
+  const auto edges = ct::pad<ct::low<1, 2>, ct::high<2, 0>>(1.0 / x - ct::log(ct::abs(x)), 0.0);
+  const auto one_side = ct::pad<ct::low<0, 1>, ct::high<0, 0>>(ct::exp(x) * x + ct::cos(3.0 * x), 0.0);
+  const auto nested = ct::pad<ct::low<1, 0>, ct::high<0, 1>>(ct::cos(ct::pad<ct::low<0, 1>, ct::high<1, 0>>(ct::exp(x), 0.0)) + 1.0, 0.0);
+  const auto cut = ct::pad<ct::low<2, 0>, ct::high<-1, 0>>(ct::exp(x) + 1.0, 0.0);
+  const auto wide = ct::pad<ct::low<100, 0>, ct::high<0, 0>>(ct::exp(x) + 1.0, 0.0);
+  const auto whole = ct::pad<ct::low<0, 1>, ct::high<1, 0>>(ct::astype<std::int32_t>(3.0 * x) + 1, 0);
+  return std::tuple(expensive + x, 2.0 * edges, one_side - 1.0, nested * nested, cut + 0.5, wide * 2.0, whole - 1, ct::sum(1.0 + ct::pad<ct::low<1, 1>, ct::high<1, 1>>(ct::cos(x), 0.0), ct::axis<0>));
+};
+constexpr auto rosenbrock = [](auto x) {
+  const auto a = ct::slice<ct::range<0, -1>>(x), b = ct::slice<ct::range<1, 1000000>>(x);
+  return ct::sum(100.0 * ct::square(b - ct::square(a)) + ct::square(1.0 - a));
+};
+}  // namespace
+
+TEST_CASE("what one window alone shows is computed where it is shown") {
+  check_jit(shown_once, 1e-13, between<double, 9, 37>(-1, 1));
+  check_jit(shown_once, 1e-5, between<float, 5, 64>(-1, 1));
+  check_jit(shown_once, 1e-13, between<double, 1, 1>(-1, 1));
+  for (int n : {0, 1, 3, 40}) {
+    ct::array<double, ct::dyn, 5> x({n, 5});
+    std::copy_n(between<double, 200>(-1, 1).data(), 5 * n, x.data());
+    check_jit(shown_once, 1e-13, x);
+  }
+  check_rules_of([](auto x) { return std::tuple(std::get<0>(shown_once(x)), std::get<2>(shown_once(x)), std::get<3>(shown_once(x)), std::get<7>(shown_once(x))); }, std::tuple(between<double, 3, 5>(-1, 1)));
+  CHECK(kernels_of(ct::grad(rosenbrock), between<float, 100>(-1, 1)) == 1);
+  check_jit(ct::grad(rosenbrock), 1e-13, between<double, 1001>(-1, 1));
+  check_jit(ct::grad(rosenbrock), 1e-5, between<float, 40>(-1, 1));
+  check_jit(ct::grad(rosenbrock), 1e-13, between<double, 2>(-1, 1));
+}
+
 TEST_CASE("windows into indices, masks, integers and numbers, and with padding that is not zero") {
   const auto x = between<double, 5, 7>(-1, 1);
   ct::array<std::int32_t, 5, 7> n;

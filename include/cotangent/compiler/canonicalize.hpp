@@ -433,14 +433,15 @@ constexpr flag_list with_squares(const graph& g) {
   return with;
 }
 
-/// Per node, whether kernels alone use it: pointwise operations, reductions, and windows into it.
-constexpr flag_list used_by_kernels(const graph& g) {
+/// Per node, whether kernels alone use it: pointwise operations, reductions, and windows into it. Notes whether there are windows.
+constexpr flag_list used_by_kernels(const graph& g, bool& has_windows) {
   flag_list by_kernels;
   by_kernels.assign(g.nodes.size(), true);
   for (int o : g.outputs) by_kernels[std::size_t(o)] = false;
   for (int n = g.size(); n-- > 0;) {
     if (g[n].is_input()) continue;
     const bool window = g[n].op_id == primitive_of<pad_p>.id || g[n].op_id == primitive_of<roll_p>.id;
+    if (window) has_windows = true;
     if (window ? by_kernels[std::size_t(n)] : g[n].op->kind == role::pointwise || g[n].op->kind == role::reduction) continue;
     for (int k = 0; k < g[n].operand_count; ++k) by_kernels[std::size_t(g.operand(n, k))] = false;
   }
@@ -461,7 +462,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
-  const flag_list by_kernels = used_by_kernels(g), with_reciprocal = with_reciprocals(g), with_square = with_squares(g);
+  bool has_windows = false;
+  const flag_list by_kernels = used_by_kernels(g, has_windows), with_reciprocal = with_reciprocals(g), with_square = with_squares(g);
   // The product n, of its own operands: what else is used by others and cheap is made for it alone.
   value own_operands[2];
   const auto product_at = [&](int n) {
@@ -476,6 +478,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   const triangle_finder triangles(g);
   const short_rows rows(g);
   const zero_scatters zeros(g, uses);
+  shown_once once;
+  if (has_windows) once.find(g, uses);
   const sequence<int> conditions = needed_conditions(g);
   left_numbers numbers(g);
   // Whether node n became a product that has one use; and its factors.
@@ -514,15 +518,15 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
         if (!sums_few_products(r.at(x))) v = swapped_dot(product_at(x), turned, triangles.of_product(x));
         if (!v.b) v = b.emit_inferred(r.at(n));
       }
-    } else if (op == primitive_of<roll_p>.id) v = rolled(c);
-    else if (op == primitive_of<slice_p>.id) v = sliced_window(c);
+    } else if (op == primitive_of<roll_p>.id) v = rolled(c, once);
+    else if (op == primitive_of<slice_p>.id) v = sliced_window(c, once);
     else if (c.op->kind == role::reduction) v = of_packets ? value() : rows.reduced(n, c);
     else if (is_scatter(op)) {
       if (!of_packets && !zeros.is_added(n)) v = chosen_updates(c);
       if (!v.b) v = scatter_of_blocks(c);
     }
     else if (op == primitive_of<pad_p>.id) {
-      if (by_kernels.items[n] && !of_packets) v = padded_window(c);
+      if (by_kernels.items[n] && !of_packets) v = padded_window(c, once);
       if (!v.b) v = without_negative_pad(c);
     }
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
@@ -573,6 +577,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     if (!v.b) v = b.emit_inferred(c);
     v = numbers.multiplied(n, v, number);
     if (!of_packets) v = rows.put_together(n, v);
+    if (has_windows) once.made(n, v);
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
   graph canonical = remove_dead(b.finish());

@@ -3,7 +3,8 @@
 ///
 /// What is rolled is read around the end, and what is padded with zeros reads as zero outside: both cost a kernel no
 /// memory. So that it need not be computed and stored before it is read at another place, a window moves towards what is
-/// in memory: a roll of a pointwise result becomes the same operation on rolled operands where that is cheap.
+/// in memory: a roll of a pointwise result becomes the same operation on rolled operands where that is cheap, or where nothing else
+/// uses the result.
 
 #include <cotangent/transforms/simplify.hpp>
 
@@ -36,13 +37,38 @@ struct window_form {
   constexpr bool only_wraps() const { return !wraps.contains(0); }
 };
 
+/// Values of a graph in the making that one window shows and nothing else uses, directly or through pointwise operations.
+class shown_once {
+ public:
+  /// Finds them in a graph with pads or rolls, given how often each node is used.
+  constexpr void find(const graph& g, const sequence<int>& uses) {
+    of_graph_.assign(g.nodes.size(), false);
+    for (int n = g.size(); n-- > 0;) {
+      const node& x = g.nodes.items[n];
+      const bool window = x.op_id == primitive_of<pad_p>.id || x.op_id == primitive_of<roll_p>.id;
+      if (!window && (!of_graph_.items[n] || x.is_input() || x.op->kind != role::pointwise)) continue;
+      for (int k = 0; k < x.operand_count; ++k) of_graph_.items[g.operand(n, k)] = uses.items[g.operand(n, k)] == 1;
+    }
+  }
+  /// Value v was made for node n of the graph.
+  constexpr void made(int n, value v) {
+    if (!of_graph_.items[n]) return;
+    while (int(made_.size()) <= v.id) made_.push_back(false);
+    made_[std::size_t(v.id)] = true;
+  }
+  constexpr bool contains(value v) const { return v.id < int(made_.size()) && made_[std::size_t(v.id)]; }
+
+ private:
+  flag_list of_graph_, made_;  // per node of the graph, and of the one in the making
+};
+
 /// How many operations it takes to compute x again from what is in memory, as far as that is not more than `most`.
-constexpr double cost_again(value x, double most) {
+constexpr double cost_again(value x, const shown_once& once, double most) {
   const node& n = x.get();
-  if (n.op_id == primitive_of<window_p>.id || n.op_id == primitive_of<broadcast_in_dim_p>.id) return cost_again({x.b, x.b->g.operand(x.id, 0)}, most);
+  if (n.op_id == primitive_of<window_p>.id || n.op_id == primitive_of<broadcast_in_dim_p>.id) return cost_again({x.b, x.b->g.operand(x.id, 0)}, once, most);
   if (n.is_input() || n.op->kind != role::pointwise) return 0;
-  double cost = n.op->flops;
-  for (int k = 0; k < n.operand_count && cost <= most; ++k) cost += cost_again({x.b, x.b->g.operand(x.id, k)}, most - cost);
+  double cost = once.contains(x) ? 0 : n.op->flops;
+  for (int k = 0; k < n.operand_count && cost <= most; ++k) cost += cost_again({x.b, x.b->g.operand(x.id, k)}, once, most - cost);
   return cost;
 }
 
@@ -69,8 +95,22 @@ constexpr value wrapped_iota(value x, const window_form& w) {
   return select(lt(i, full_like(i, double(n - offset))), i + distance, i + back);
 }
 
+/// Whether an index of the result shows an element of an array of these extents. Null if extents are not numbers.
+constexpr value shows_element(builder& b, const shape& dims, const window_form& w) {
+  if (has_symbol(dims) || has_symbol(w.dims) || w.dims.size() >= extent(1) << 31) return {};
+  value inside;
+  const auto add = [&inside](value condition) { inside = inside.b ? logical_and(inside, condition) : condition; };
+  for (int i = 0; i < w.dims.rank; ++i) {
+    if (w.wraps[i] != 0) continue;
+    const value index = iota(b, dtype::int32, w.dims, i);
+    if (w.offsets[i] < 0) add(ge(index, full_like(index, double(-w.offsets[i]))));
+    if (w.dims[i] + w.offsets[i] > dims[i]) add(lt(index, full_like(index, double(dims[i] - w.offsets[i]))));
+  }
+  return inside;
+}
+
 /// x through a window.
-constexpr value windowed(value x, const window_form& w) {
+constexpr value windowed(value x, const window_form& w, const shown_once& once) {
   constexpr double cheap = 8;
   const node n = x.get();
   bool keeps_all = true;
@@ -90,14 +130,19 @@ constexpr value windowed(value x, const window_form& w) {
       else if (!inner.keeps(i, inside)) fits = fits && inner.wraps[i] == w.wraps[i] && (w.wraps[i] != 0 ? n.dims[i] == inside : inner.shows_all(i, inside));
       both.offsets[i] += inner.offsets[i];
     }
-    if (fits) return windowed(c[0], both);
+    if (fits) return windowed(c[0], both, once);
   }
-  if (!n.is_input() && n.op->kind == role::pointwise && n.operand_count > 0 && (w.only_wraps() || keeps_zero(x)) && cost_again(x, cheap) <= cheap) {
-    sequence<value> operands, moved;
-    call c = call_at(x.b->g, *x.b, x.id, operands);
-    for (const value& v : operands) moved.push_back(is_constant(v) ? constant_from_bits(*v.b, v.type(), w.dims, v.get().bits) : windowed(v, w));
-    c.operands = moved.data(), c.dims = w.dims;
-    return x.b->emit_inferred(c);
+  if (!n.is_input() && n.op->kind == role::pointwise && n.operand_count > 0 && cost_again(x, once, cheap) <= cheap) {
+    const bool zero_outside = w.only_wraps() || keeps_zero(x);
+    const value inside = !zero_outside && once.contains(x) && w.dims.size() <= 2 * n.dims.size() ? shows_element(*x.b, n.dims, w) : value();
+    if (zero_outside || inside.b) {
+      sequence<value> operands, moved;
+      call c = call_at(x.b->g, *x.b, x.id, operands);
+      for (const value& v : operands) moved.push_back(is_constant(v) ? constant_from_bits(*v.b, v.type(), w.dims, v.get().bits) : windowed(v, w, once));
+      c.operands = moved.data(), c.dims = w.dims;
+      const value r = x.b->emit_inferred(c);
+      return inside.b ? select(inside, r, full_like(r, 0)) : r;
+    }
   }
   return emit<window_p>({x}, attribute_list{}.push(w.dims).push(w.offsets).push(w.wraps));
 }
@@ -106,35 +151,35 @@ constexpr value windowed(value x, const window_form& w) {
 constexpr bool has_short_rows(const shape& dims) { return dims.rank > 0 && !is_symbol(dims[dims.rank - 1]) && dims[dims.rank - 1] < 32; }
 
 /// A roll by a number as a window, or as two slices put together along a short last axis; null if the number is not known.
-constexpr value rolled(const call& c) {
+constexpr value rolled(const call& c, const shown_once& once) {
   if (!is_constant(c[1])) return {};
   const int axis = int(roll_p::axis(c));
   const extent by = extent(constant_value(c[1])) * (roll_p::back(c) ? 1 : -1), n = c.dims[axis];
   window_form w{c.dims, filled(c.dims.rank, 0), filled(c.dims.rank, 1)};
   w.offsets[axis] = is_symbol(n) ? by : n == 0 ? 0 : wrapped_index(by, n);
-  if (axis + 1 < c.dims.rank || !has_short_rows(c.dims) || w.offsets[axis] == 0) return windowed(c[0], w);
+  if (axis + 1 < c.dims.rank || !has_short_rows(c.dims) || w.offsets[axis] == 0) return windowed(c[0], w, once);
   const shape ones = filled(c.dims.rank, 1);
   shape head = c.dims, tail = c.dims;
   head[axis] = n - w.offsets[axis], tail[axis] = w.offsets[axis];
   return concatenate({slice(c[0], w.offsets, head, ones), slice(c[0], filled(c.dims.rank, 0), tail, ones)}, axis);
 }
 /// A pad with zeros, none between the elements, as a window, or null.
-constexpr value padded_window(const call& c) {
+constexpr value padded_window(const call& c, const shown_once& once) {
   const shape low = pad_p::part(c, 0);
   if (!is_constant(c[1]) || constant_value(c[1]) != 0 || has_symbol(low) || !(pad_p::part(c, 2) == filled(low.rank, 0))) return {};
   if (low.rank > 0 && has_short_rows(c.dims) && !(c.dims[low.rank - 1] == c[0].dims()[low.rank - 1] && low[low.rank - 1] == 0)) return {};
   window_form w{c.dims, low, filled(low.rank, 0)};
   for (int i = 0; i < low.rank; ++i) w.offsets[i] = -low[i];
-  return windowed(c[0], w);
+  return windowed(c[0], w, once);
 }
 /// A slice of a window as a window, or null.
-constexpr value sliced_window(const call& c) {
+constexpr value sliced_window(const call& c, const shown_once& once) {
   if (c[0].get().op_id != primitive_of<window_p>.id || has_symbol(slice_p::part(c, 0)) || !(slice_p::part(c, 2) == filled(c.dims.rank, 1))) return {};
   sequence<value> operands;
   const call inner = call_at(c.b->g, *c.b, c[0].id, operands);
   window_form w{c.dims, window_p::part(inner, 1), window_p::part(inner, 2)};
   for (int i = 0; i < c.dims.rank; ++i) w.offsets[i] += slice_p::part(c, 0)[i];
-  return windowed(inner[0], w);
+  return windowed(inner[0], w, once);
 }
 
 }  // namespace cotangent

@@ -443,7 +443,7 @@ template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, con
     for (int d = 0; d < layout::dims.rank; ++d) sizes[d] = layout::extent_of(d, at.slots);
     for (int d = 0; d < layout::dims.outer(); ++d) rows *= sizes[d];
     const box all{0, rows, 0, layout::dims.rank > 0 ? sizes[layout::dims.rank - 1] : 1};
-    targets<layout> to;
+    targets<layout> to{};
     start_reductions<reductions_of<Kernel>>(at, sizes, to);
     if constexpr (layout::points > small) run_part<Kernel>(at, sizes, all, to);
     else if constexpr (layout::points > 0) sweep(program_of<Kernel>{}, at, sizes, all, to);
