@@ -114,11 +114,23 @@ class scatter_places {
       for (int i = 0; i < count; ++i) add_one(i, extent(list[first + i]));
       return;
     }
-    extent behind = 1;  // blocks per index of x.dimension
-    for (int d = x.dimension + 1; d < lead_; ++d) behind *= dims_[d];
-    for (int i = 0; i < count; ++i) {
-      const extent index = x.dimension < 0 ? 0 : (first + i) / behind % dims_[x.dimension];
-      add_one(i, index + (list ? extent(list[(first + i) / x.repeats]) : 0));
+    // Runs of blocks that have one index of x.dimension, and one element of the list.
+    extent behind = 1, index = 0, left = count;
+    if (x.dimension >= 0) {
+      for (int d = x.dimension + 1; d < lead_; ++d) behind *= dims_[d];
+      index = first / behind % dims_[x.dimension], left = behind - first % behind;
+    }
+    extent at = list ? first / x.repeats : 0, of_one = list && x.repeats > 1 ? x.repeats - first % x.repeats : count;
+    for (int i = 0; i < count;) {
+      const extent rest = count - i, run = left < of_one ? (left < rest ? left : rest) : (of_one < rest ? of_one : rest);
+      if (list && x.repeats == 1)
+        for (int k = 0; k < int(run); ++k) add_one(i + k, index + extent(list[at + k]));
+      else
+        for (int k = 0; k < int(run); ++k) add_one(i + k, index + (list ? extent(list[at]) : 0));
+      i += int(run), left -= run, of_one -= run;
+      if (list && x.repeats == 1) at += run;
+      else if (list && of_one == 0) ++at, of_one = x.repeats;
+      if (left == 0 && x.dimension >= 0) left = behind, index = index + 1 < dims_[x.dimension] ? index + 1 : 0;
     }
   }
 
