@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The benchmarks' programs in JAX on the CPU: jax_baselines.py [GROUP...] [--threads N] [--quick] [--json FILE]
 
-Groups: mlp, chain, call, loops, simulation. Rows are {"group", "case", "threads", "ms"}, ms the median, or MiB where "unit" says so.
+Groups: mlp, chain, call, loops, samples, simulation. Rows are {"group", "case", "threads", "ms"}, ms the median, or MiB where "unit" says so.
 float32 (the rigid body float64), jit, donated parameters; the process is held to N cores (default 2), which XLA's thread pool follows.
 """
 
@@ -509,8 +509,38 @@ def simulation():
         problem()
 
 
+# Losses over many samples, and their gradients by the weights.
+
+
+def samples():
+    n, features, hidden, targets = 60000, 64, 64, 8
+    random = np.random.default_rng(1)
+    normal = lambda scale, *shape: jnp.array((scale * random.standard_normal(shape)).astype(np.float32))  # noqa: E731
+    x, y, w = normal(1, n, features), normal(1, n), normal(0.1, features)
+
+    def squares(w, x, y):
+        return jnp.mean(jnp.square(x @ w - y))
+
+    def logistic(w, x, y):
+        return jnp.mean(jax.nn.softplus(-jnp.sign(y) * (x @ w)))
+
+    def network(parameters, x, y):
+        w, b, v, c = parameters
+        return jnp.mean(jnp.square(jnp.tanh(x @ w + b) @ v + c - y))
+
+    parameters = (normal(0.1, features, hidden), normal(0.1, hidden), normal(0.1, hidden, targets), normal(0.1, targets))
+    cases = [
+        ("linear regression, 64 features", squares, (w, x, y)),
+        ("logistic regression, 64 features", logistic, (w, x, y)),
+        ("network 64-64-8, tanh", network, (parameters, x, normal(1, n, targets))),
+    ]
+    for name, f, arguments in cases:
+        compiled = jax.jit(jax.value_and_grad(f))
+        record("samples", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))
+
+
 def main():
-    groups = {"mlp": mlp, "chain": chain, "call": call, "loops": loops, "simulation": simulation}
+    groups = {"mlp": mlp, "chain": chain, "call": call, "loops": loops, "samples": samples, "simulation": simulation}
     for name in options.groups or groups:
         if name in groups:
             groups[name]()

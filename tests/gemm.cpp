@@ -113,6 +113,24 @@ TEST_CASE("gemm leaves the same bits for every number of threads") {
   }
 }
 
+template <class T> bool adding_agrees(extent m, extent n, extent k) {
+  const auto a = numbers<T>(2 * m * k, 1), b = numbers<T>(2 * k * n, 2);
+  const ct::host::matrix_operand<T> left{a.data(), k, 1, m * k}, right{b.data(), n, 1, k * n};
+  storage<T> c(static_cast<std::size_t>(2 * m * n), T(3));
+  ct::host::gemm<T, ct::host::gemm_form{.adds = true}>(2, m, n, k, left, right, c.data());
+  auto expected = naive<T>(2, m, n, k, left, right);
+  for (T& x : expected) x += T(3);
+  return c == expected;
+}
+
+TEST_CASE("products added to what is there") {
+  for (const auto& [m, n, k] : {std::array<extent, 3>{1, 7, 5}, {7, 1, 5}, {6, 7, 1}, {3, 4, 0}, {4, 5, 6}, {90, 40, 130}, {300, 400, 50}}) {
+    INFO(m << " x " << n << " x " << k);
+    CHECK(adding_agrees<double>(m, n, k));
+    CHECK(adding_agrees<std::int32_t>(m, n, k));
+  }
+}
+
 TEST_CASE("small products of sizes known at compile time") {
   const auto a = numbers<float>(15, 1), b = numbers<float>(35, 2);
   std::vector<float> c(21);
@@ -131,7 +149,7 @@ template <class T> void clear_outside(matrix_part part, storage<T>& x, extent m,
       if ((part == matrix_part::lower && i0 + i < j0 + j) || (part == matrix_part::upper && i0 + i > j0 + j)) x[static_cast<std::size_t>(columns ? j * m + i : i * n + j)] = 0;
 }
 /// The product of triangular matrices by narrow_product, in every layout, against that of the same matrices
-/// with their zeros. What a triangular result does not have is not looked at.
+/// with their zeros, and that added to what is there. What a triangular result does not have is not looked at.
 template <class T, ct::product_triangles Triangles> bool triangles_agree(extent m, extent n, extent k) {
   bool same = true;
   for (int layout = 0; layout < 4; ++layout) {
@@ -144,6 +162,11 @@ template <class T, ct::product_triangles Triangles> bool triangles_agree(extent 
     ct::host::narrow_product<T>{m, n, k, a.data, b.data, a.row_stride, a.column_stride, b.row_stride, b.column_stride, c.data(), n}.template run<Triangles>();
     clear_outside<T>(Triangles.c, c, m, n, false);
     same = same && c == expected;
+    storage<T> sum(expected.size(), 3);
+    ct::host::narrow_product<T>{m, n, k, a.data, b.data, a.row_stride, a.column_stride, b.row_stride, b.column_stride, sum.data(), n}.template run<Triangles, true>();
+    for (T& x : sum) x -= 3;  // whole numbers: exact
+    clear_outside<T>(Triangles.c, sum, m, n, false);
+    same = same && sum == expected;
   }
   return same;
 }

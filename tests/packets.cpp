@@ -16,7 +16,7 @@ namespace {
 
 /// Whether the program of f has packets.
 template <class F, class... A> constexpr bool uses_packets() {
-  return ct::has_packets(ct::thaw(ct::canonical_function<ct::host::backend, F, ct::traced_tree<A>...>));
+  return ct::has_primitive<ct::packets_p>(ct::thaw(ct::canonical_function<ct::host::backend, F, ct::traced_tree<A>...>));
 }
 
 /// [12, 12] and [12] to [12]: products, sums along rows, parts put together.

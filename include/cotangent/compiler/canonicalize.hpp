@@ -31,7 +31,7 @@ struct made_for_product_p : pointwise {
 
 /// Batched matrix product: the result is [batch, rows, columns]. Attributes: for lhs the axes of (batch, row,
 /// contracted), for rhs those of (batch, contracted, column); -1 if the operand has no such axis. Then, if there are any, the
-/// triangles of lhs, rhs and the result.
+/// triangles of lhs, rhs and the result; and then a 1 if the products are added to what is in the result's memory (chunks_p).
 struct gemm_p {
   static constexpr std::string_view name = "gemm";
   static constexpr role kind = role::opaque;
@@ -46,6 +46,17 @@ struct gemm_p {
   static constexpr product_triangles triangles(const extent* attributes, int count) {
     if (count < 9) return {};
     return {matrix_part(attributes[6]), matrix_part(attributes[7]), matrix_part(attributes[8])};
+  }
+  static constexpr bool adds(const extent* attributes, int count) { return count > 9 && attributes[9] != 0; }
+  /// The product v, added to what is there.
+  static constexpr value adding(value v) {
+    const node& n = v.get();
+    const extent* const a = v.b->g.attributes.items + n.attributes;
+    const product_triangles t = triangles(a, n.attribute_count);
+    attribute_list attributes;
+    for (int k = 0; k < 6; ++k) attributes.push(a[k]);
+    attributes.push(extent(t.a)).push(extent(t.b)).push(extent(t.c)).push(1);
+    return emit<gemm_p>({value{v.b, v.b->g.operand(v.id, 0)}, value{v.b, v.b->g.operand(v.id, 1)}}, attributes);
   }
   /// The part of its multiplications and additions that is done, about.
   static constexpr double share(const extent* attributes, int count) { return triangles(attributes, count).any() ? 0.5 : 1; }

@@ -587,6 +587,35 @@ template <> struct control<packets_p> {
   }
 };
 
+template <> struct control<chunks_p> {
+  template <class Executable, int N> struct facts : call_facts<Executable, N> {
+    using base = call_facts<Executable, N>;
+    static constexpr extent rows = base::attribute(base::own), chunk = base::attribute(base::own + 1);
+    static constexpr extent least_rows_of_sums = base::attribute(base::own + 2), most_sums = base::attribute(base::own + 3);
+    /// The axis of the rows of an operand, or -1 if they share it; that of a result, or -1 if it is a sum.
+    static constexpr int operand_axis(int k) { return int(base::attribute(base::own + 4 + k)); }
+    static constexpr int result_axis(int r) { return int(base::attribute(base::own + 4 + base::operands + r)); }
+    template <int K> using body = executable<thaw_body<typename Executable::make, int(base::attribute(1 + K))>, donated_carries<0, 0>, typename Executable::backend>;
+    static constexpr bool has_last = base::bodies > 1;  // the last chunk is shorter, and has a body of its own
+    using last_body = body<has_last ? 1 : 0>;
+    /// The primitive that makes result R of a body.
+    template <int R> static constexpr bare_node made_by = body<0>::graph.nodes[std::size_t(body<0>::graph.outputs[R])];
+    /// Whether a body adds sum R to what is in its memory.
+    template <int R> static constexpr bool adds = made_by<R>.op_id == primitive_of<gemm_p>.id;
+  };
+  template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {
+    using f = facts<Executable, N>;
+    visit("chunk", is_symbol(f::rows) ? 0 : f::rows / f::chunk, type_is<typename f::template body<0>>{});
+    if constexpr (f::has_last) visit("last chunk", extent(1), type_is<typename f::last_body>{});
+  }
+  template <class Executable, int N> static constexpr call_memory memory() { return {}; }
+
+  template <class Executable, int Step> static void run(const typename Executable::state& s) {
+    using access = step_access<Executable, Step>;
+    Executable::backend::template run_chunks<facts<Executable, access::x.node>>(s, access{s});
+  }
+};
+
 /// Nothing runs: what a barrier returns lies where its operands are.
 template <> struct control<barrier_p> {
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit&) {}

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
+#include <cotangent/compiler/chunks.hpp>
 #include <cotangent/compiler/fuse.hpp>
 #include <cotangent/compiler/kernel_facts.hpp>
-#include <cotangent/compiler/packets.hpp>
 
 namespace cotangent {
 
@@ -204,25 +204,30 @@ class estimator {
     }
     return shapes;
   }
-  /// A loop is its bodies times its turns, where they are known. Packets are a loop over them.
+  /// A loop is its bodies times its turns, where they are known. Packets and chunks are loops over them.
   constexpr step_estimate loop(int i) const {
     const step& x = s_.steps[std::size_t(i)];
     const call_form form(g_, x.node);
     const std::uint64_t op = g_[x.node].op_id;
-    const bool packets = op == primitive_of<packets_p>.id;
+    const bool packets = op == primitive_of<packets_p>.id, chunks = op == primitive_of<chunks_p>.id;
     schedule_choices choices;
     double turns = 1;
     machine_model inside = m_;
     if (packets) inside.row = m_.row_of_packet;
     if (op == primitive_of<scan_p>.id) turns = double(value(form.own[0]));
     if (packets) turns = double((value(form.own[0]) + form.own[1] - 1) / form.own[1]), choices = choices_of_packets(form.own[1]);
+    if (chunks) turns = std::max(1.0, double(value(form.own[0]) / form.own[1]));
     step_estimate e;
     for (extent k : form.bodies) {
-      const graph body = canonicalize(g_.subgraphs[std::size_t(k)], packets);
+      const graph body = chunks ? borrowed(g_.subgraphs[std::size_t(k)]) : canonicalize(g_.subgraphs[std::size_t(k)], packets);
       scheduler own(body, {}, choices);
       const schedule steps = own.run();
-      const step_estimate once = estimator(steps, body, symbol_values(own.symbols, input_shapes(x.node, body)), inside).all();
+      sequence<shape> shapes = input_shapes(x.node, body);
+      for (std::size_t i = 1; chunks && i < shapes.size(); ++i)  // of rows, as many as a chunk has
+        if (const extent axis = form.own[3 + i]; axis >= 0) shapes[i][int(axis)] = form.own[1];
+      const step_estimate once = estimator(steps, body, symbol_values(own.symbols, shapes), inside).all();
       e.arithmetic += turns * once.arithmetic, e.flops += turns * once.flops, e.bytes += turns * once.bytes;
+      if (chunks) turns = 1;  // of the last chunk
     }
     return e;
   }

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include <cotangent/compiler/chunks.hpp>
 #include <cotangent/compiler/lower.hpp>
-#include <cotangent/compiler/packets.hpp>
 #include <cotangent/core/error.hpp>
 
 namespace cotangent {

@@ -77,15 +77,16 @@ inline bool by_elements(const graph& simplified) {
   static_cast<void>(elements.run());
   return elements.fits();
 }
-constexpr bool has_packets(const graph& g) {
+template <class P> constexpr bool has_primitive(const graph& g) {
   for (const node& n : g.nodes)
-    if (n.op_id == primitive_of<packets_p>.id) return true;
+    if (n.op_id == primitive_of<P>.id) return true;
   return false;
 }
 /// What else the compiler could have made of a simplified graph whose program is `chosen`, and `is_by_elements` or not.
 inline sequence<alternative> alternatives_of(const graph& simplified, const graph& chosen, bool is_by_elements) {
   sequence<alternative> others;
-  if (has_packets(chosen)) others.push_back({"arrays of all instances", canonicalize(simplified)});
+  if (has_primitive<chunks_p>(chosen)) others.push_back({"all rows of long axes at once", canonicalize(simplified)});
+  if (has_primitive<packets_p>(chosen)) others.push_back({"arrays of all instances", canonicalize(simplified)});
   else if (is_by_elements || may_split_loops(simplified)) others.push_back({"arrays, not their elements", canonicalize(simplified)});
   else if (has_elements(simplified, {})) {
     per_instance_program elements(simplified);
@@ -111,7 +112,8 @@ template <class F> template <class... A> std::string jitted<F>::explain(const A&
   const alternative chosen{"", thaw(canonical_graph<make>)};
   const explained own(chosen, inputs);
   const bool is_by_elements = by_elements(simplified);
-  std::string text = std::string("chosen: ") + (is_by_elements ? "elements, an instance per lane; " : has_packets(chosen.g) ? "packets of instances; " : "") + own.summary() + '\n' + own.lines();
+  const char* const how = is_by_elements ? "elements, an instance per lane; " : has_primitive<packets_p>(chosen.g) ? "packets of instances; " : has_primitive<chunks_p>(chosen.g) ? "chunks of a long axis; " : "";
+  std::string text = std::string("chosen: ") + how + own.summary() + '\n' + own.lines();
   for (const alternative& a : alternatives_of(simplified, chosen.g, is_by_elements)) {
     const explained other(a, inputs);
     const bool same = other.steps().steps.size() == own.steps().steps.size() && other.nanoseconds() == own.nanoseconds() && other.steps().blocks.size() == own.steps().blocks.size();

@@ -3,6 +3,7 @@
 /// to some instances at a time, whose arrays have the instances last, so that every operation works on whole vectors of them.
 
 #include <cotangent/compiler/bands.hpp>
+#include <cotangent/compiler/by_instance.hpp>
 #include <cotangent/compiler/gathered_views.hpp>
 #include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/pairs.hpp>
@@ -41,29 +42,11 @@ struct lane_rows_p {
   }
 };
 
-/// The one axis of this extent, or -1.
-constexpr int only_axis(const shape& dims, extent e) {
-  int axis = -1;
-  for (int i = 0; i < dims.rank; ++i)
-    if (dims[i] == e) {
-      if (axis >= 0) return -1;
-      axis = i;
-    }
-  return axis;
-}
-
 /// Finds the nodes of a graph that work instance by instance, where an axis of `instances` is that of the instances, and makes
 /// packets of them.
-///
-/// Nodes are numbered by stages: all that needs whole arrays of stage s, such as a gather from them, is of stage s + 1. The nodes
-/// of one stage that work instance by instance are one part, which runs behind the others of its stage.
-class packet_program {
+class packet_program : by_instance {
  public:
-  constexpr packet_program(const graph& g, extent instances) : g_(g), instances_(instances) {
-    original_.take_symbols(g);
-    original_.g = borrowed(g);
-    find_stages();
-  }
+  constexpr packet_program(const graph& g, extent instances) : by_instance(g, instances, 1 << 12) { find_stages(); }
 
   /// How many elements of arrays are made by what gains from having the instances last; 0 if they are few.
   constexpr extent gain() const {
@@ -93,43 +76,7 @@ class packet_program {
   }
 
  private:
-  static constexpr extent most_elements = 1 << 12, most_products = 1 << 15, run_time_count = 1 << 14;  // the first two of an instance
-  const graph& g_;
-  const extent instances_;
-  builder original_;    // of the nodes of g_, for rules that look at operands
-  flag_list inside_;    // per node: whether it works instance by instance
-  sequence<int> stage_;
-  int last_stage_ = 0;
-
-  constexpr extent count() const { return is_symbol(instances_) ? run_time_count : instances_; }
-  constexpr int axis_of(int n) const { return only_axis(g_[n].dims, instances_); }
-  /// The extents of node n's array for one instance; of all of it, if all instances share it.
-  constexpr shape own_dims(int n) const {
-    const int axis = axis_of(n);
-    return axis < 0 ? g_[n].dims : erase(g_[n].dims, axis);
-  }
-  constexpr extent elements_of(int n) const { return own_dims(n).size(); }
-  /// Whether node n's array is one of instances with few elements each.
-  constexpr bool is_of_instances(int n) const {
-    if (axis_of(n) < 0 || !is_computable(g_[n].type)) return false;
-    const shape own = own_dims(n);
-    return !has_symbol(own) && own.size() > 0 && own.size() <= most_elements;
-  }
-  /// Whether node n's array has nothing to do with instances.
-  constexpr bool is_shared(int n) const { return !g_[n].dims.contains(instances_) && !has_symbol(g_[n].dims); }
-
-  /// Whether operand k of node n is used instance by instance; otherwise all instances use all of it.
-  constexpr bool is_aligned(int n, int k) const {
-    const node& x = g_[n];
-    const int o = g_.operand(n, k), axis = axis_of(o), to = axis_of(n);
-    if (axis < 0) return false;
-    if (x.op->kind == role::gather && k == 0) {
-      const axis_address address = addresses(n).axes[axis];
-      return address.dimension == to && address.index < 0;
-    }
-    return true;
-  }
-  constexpr addressing addresses(int n) const { return gather_p::addresses(call_at(g_, n)); }
+  static constexpr extent most_products = 1 << 15;  // of an instance
 
   /// A gather of long rows of a table along one axis of it.
   struct row_gather {
@@ -166,87 +113,6 @@ class packet_program {
     return r;
   }
 
-  /// Whether node n works instance by instance.
-  constexpr bool works_by_instance(int n) {
-    const node& x = g_[n];
-    if (x.is_input() || !is_of_instances(n)) return false;
-    int named = 0;  // attributes that are the number of instances
-    for (int k = 0; k < x.attribute_count; ++k) {
-      const extent a = g_.attribute(n, k);
-      named += a == instances_;
-      if (is_symbol(a) && a != instances_) return false;
-    }
-    if (named > 1) return false;
-    const int axis = axis_of(n);
-    const auto all_aligned = [&] {
-      for (int k = 0; k < x.operand_count; ++k)
-        if (!is_of_instances(g_.operand(n, k)) || !is_aligned(n, k)) return false;
-      return true;
-    };
-    switch (x.op->kind) {
-      case role::source: return x.op_id == primitive_of<constant_p>.id;
-      case role::pointwise: return all_aligned();
-      case role::view: return x.op_id == primitive_of<broadcast_in_dim_p>.id ? broadcasts(n) : all_aligned() && views(n);
-      case role::reduction: {
-        shape axes;
-        for (int k = 0; k < x.attribute_count; ++k) axes.push_back(g_.attribute(n, k));
-        const int o = g_.operand(n, 0);
-        return all_aligned() && complement(axes, g_[o].dims.rank)[axis] == axis_of(o);
-      }
-      case role::gather:
-        for (int k = 1; k < x.operand_count; ++k)
-          if (!is_of_instances(g_.operand(n, k))) return false;
-        return true;
-      default: break;
-    }
-    if (x.op_id == primitive_of<reshape_p>.id) {
-      const shape &from = g_[g_.operand(n, 0)].dims, &to = x.dims;
-      const auto before = [](const shape& dims, int a) {
-        extent e = 1;
-        for (int i = 0; i < a; ++i) e *= dims[i];
-        return e;
-      };
-      return all_aligned() && before(from, axis_of(g_.operand(n, 0))) == before(to, axis);
-    }
-    if (x.op_id == primitive_of<concatenate_p>.id) return all_aligned() && g_.attribute(n, 0) != axis && same_axis(n);
-    if (x.op_id == primitive_of<pad_p>.id) return pads(n);
-    if (x.op_id == primitive_of<dot_general_p>.id) return multiplies(n);
-    return false;
-  }
-  constexpr bool pads(int n) {
-    sequence<value> operands;
-    const call c = call_of(n, operands);
-    const int axis = axis_of(n);
-    bool outside = axis == axis_of(g_.operand(n, 0)) && is_of_instances(g_.operand(n, 0));
-    for (int k = 0; k < 3; ++k) outside = outside && pad_p::part(c, k)[axis] == 0;
-    return outside;
-  }
-  constexpr bool same_axis(int n) const {
-    for (int k = 0; k < g_[n].operand_count; ++k)
-      if (axis_of(g_.operand(n, k)) != axis_of(n)) return false;
-    return true;
-  }
-  constexpr call call_of(int n, sequence<value>& operands) { return call_at(g_, original_, n, operands); }
-  /// Whether a view leaves the axis of the instances as it is.
-  constexpr bool views(int n) {
-    constexpr extent marker = extent(1) << 40;
-    sequence<value> operands;
-    const call c = call_of(n, operands);
-    const int from = axis_of(g_.operand(n, 0)), to = axis_of(n);
-    shape strides = filled(c[0].rank(), 1);
-    strides[from] = marker;
-    const buffer_access a = c.op->view(c, {0, strides});
-    if (is_symbol(a.offset) || a.offset >= marker / 2 || a.offset <= -marker / 2) return false;
-    for (int i = 0; i < c.dims.rank; ++i)
-      if ((a.strides[i] == marker) != (i == to) || is_symbol(a.strides[i])) return false;
-    return true;
-  }
-  /// A broadcast to instances, or of instances.
-  constexpr bool broadcasts(int n) {
-    const int o = g_.operand(n, 0);
-    if (axis_of(o) >= 0) return is_of_instances(o) && views(n);
-    return is_shared(o) && g_[o].dims.size() <= most_elements;
-  }
   /// Whether the instances are a batch of a product's, or free in one operand, with a small matrix as the other.
   constexpr bool multiplies(int n) {
     sequence<value> operands;
@@ -285,8 +151,7 @@ class packet_program {
   }
   /// Finds the nodes and their stages. Where most of a stage is made otherwise, all of it is.
   constexpr void find_stages() {
-    inside_.assign(g_.nodes.size(), false);
-    for (int n = 0; n < g_.size(); ++n) inside_[std::size_t(n)] = works_by_instance(n);
+    for (int n = 0; n < g_.size(); ++n) inside_[std::size_t(n)] = g_[n].op_id == primitive_of<dot_general_p>.id ? is_small(n) && multiplies(n) : works_by_instance(n);
     for (bool all_gain = false; !all_gain;) {
       number_stages();
       all_gain = true;
@@ -299,26 +164,6 @@ class packet_program {
       }
     }
   }
-  constexpr void number_stages() {
-    stage_.assign(g_.nodes.size(), 0), last_stage_ = 0;
-    flag_list used;  // by nodes inside; a broadcast that is not stays outside, as a view of a result
-    used.assign(g_.nodes.size(), false);
-    for (int n = g_.size(); n-- > 0;) {
-      char& inside = inside_[std::size_t(n)];
-      inside = inside && (used[std::size_t(n)] || g_[n].op_id != primitive_of<broadcast_in_dim_p>.id);
-      for (int k = 0; inside && k < g_[n].operand_count; ++k) used[std::size_t(g_.operand(n, k))] = true;
-    }
-    for (int n = 0; n < g_.size(); ++n) {
-      int& stage = stage_[std::size_t(n)];
-      for (int k = 0; k < g_[n].operand_count; ++k) {
-        const std::size_t o = std::size_t(g_.operand(n, k));
-        const bool waits = inside_[o] && !(inside_[std::size_t(n)] && is_aligned(n, k));
-        if (stage_[o] + waits > stage) stage = stage_[o] + waits;
-      }
-      if (stage > last_stage_) last_stage_ = stage;
-    }
-  }
-
   /// Lanes that no array of a part has as another extent: whole vectors, fewer where an instance has much, for all to stay in a
   /// core's cache.
   constexpr extent lanes_for(int stage) const {
@@ -340,7 +185,6 @@ class packet_program {
     while (taken()) lanes += unit;
     return lanes;
   }
-  constexpr bool is_in(int n, int stage) const { return inside_[std::size_t(n)] && stage_[std::size_t(n)] == stage; }
 
   /// Whether most of what operand k of node n, a product, is multiplied with is multiplied with zeros outside of its band.
   constexpr bool is_mostly_zero(const band_finder& bands, int n, int k) const {
@@ -367,39 +211,11 @@ class packet_program {
   }
 
   constexpr void make_packets(replay& r, const band_finder& bands, int stage) {
-    flag_list leaves;  // per node: whether it is used outside of the part
-    leaves.assign(g_.nodes.size(), false);
-    bool any = false;
-    for (int n = 0; n < g_.size(); ++n) {
-      any = any || is_in(n, stage);
-      for (int k = 0; k < g_[n].operand_count; ++k)
-        if (const int o = g_.operand(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = true;
-    }
-    for (int o : g_.outputs) leaves[std::size_t(o)] = leaves[std::size_t(o)] || is_in(o, stage);
-    if (!any) return;
-
+    if (is_empty(stage)) return;
+    const flag_list leaves = leaves_of(stage);
     const extent lanes = lanes_for(stage);
-    const auto of_packet = [&](extent e) { return e == instances_ ? lanes : e; };
-    builder body;
-    call_form form;
-    sequence<value> operands;
-    sequence<int> results;  // nodes
-    form.own = {instances_, lanes};
-    sequence<value> own, shared;  // per node: its instances of a packet, all of it
-    own.assign(g_.nodes.size(), value()), shared.assign(g_.nodes.size(), value());
-    const auto input = [&](value x, int axis) {
-      shape dims = x.dims();
-      for (int i = 0; i < dims.rank; ++i) dims[i] = i == axis ? lanes : is_symbol(dims[i]) ? body.input_extent(i) : dims[i];
-      operands.push_back(x);
-      form.own.push_back(axis);
-      return body.input(x.type(), dims);
-    };
-    const auto operand = [&](int o, bool is_own) {
-      value& v = (is_own ? own : shared)[std::size_t(o)];
-      if (v) return v;
-      if (g_[o].op_id == primitive_of<constant_p>.id && !is_own) return v = constant_from_bits(body, g_[o].type, g_[o].dims, g_[o].bits);
-      return v = input(r.map[std::size_t(o)], is_own ? axis_of(o) : -1);
-    };
+    part_body part(g_, instances_, lanes);
+    const auto operand = [&](int o, bool is_own) { return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1); };
     /// The rows of lanes that gather n reads, from the table with its rows' axis in front.
     const auto rows_of_lanes = [&](int n, const row_gather& x) {
       const value whole = r.map[std::size_t(g_.operand(n, 0))], index = operand(x.index, true);
@@ -410,7 +226,7 @@ class packet_program {
       for (int i = 0; i < index.rank(); ++i)
         if (i != lane) index_order.push_back(i);
       index_order.push_back(lane);
-      const value table = input(transpose(whole, table_axes), -1);
+      const value table = part.input(transpose(whole, table_axes), -1);
       const value rows = emit<lane_rows_p>({table, transpose(index, index_order)});
       shape laid = erase(x.index_axes, lane), order = filled(rows.rank(), 0);  // the result's axes as those of `rows` lie
       for (extent axis : x.row_axes) laid.push_back(axis);
@@ -418,34 +234,32 @@ class packet_program {
       for (int i = 0; i < laid.rank; ++i) order[int(laid[i])] = i;
       return transpose(rows, order);
     };
+    sequence<int> results;  // nodes
     sequence<value> mapped;
-    sequence<extent> attributes;
     for (int n = 0; n < g_.size(); ++n) {
       if (!is_in(n, stage)) continue;
       if (leaves[std::size_t(n)]) results.push_back(n);
       if (const row_gather rows = rows_gathered(n); rows.table_axis >= 0) {
-        own[std::size_t(n)] = rows_of_lanes(n, rows);
+        part[n] = rows_of_lanes(n, rows);
         continue;
       }
-      mapped.clear(), attributes.clear();
+      mapped.clear();
       for (int k = 0; k < g_[n].operand_count; ++k) {
         const value x = operand(g_.operand(n, k), is_aligned(n, k));
         mapped.push_back(is_mostly_zero(bands, n, k) ? chosen_in(bands[g_.operand(n, k)], x) : x);
       }
-      sequence<value> unmapped;
-      call c = call_of(n, unmapped);
-      for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(of_packet(c.attribute(k)));
-      for (int i = 0; i < c.dims.rank; ++i) c.dims[i] = of_packet(c.dims[i]);
-      c.b = &body, c.result = {}, c.operands = mapped.data(), c.attributes = attributes.data();
-      own[std::size_t(n)] = body.emit_inferred(c);
+      part[n] = part.again(n, mapped);
     }
+    call_form form;
+    form.own = {instances_, lanes};
+    for (extent axis : part.axes) form.own.push_back(axis);
     for (int n : results) {
       form.results.push_back({g_[n].type, g_[n].dims});
       form.own.push_back(axis_of(n));
-      body.g.outputs.push_back(own[std::size_t(n)].id);
+      part.body.g.outputs.push_back(part[n].id);
     }
-    form.bodies.push_back(r.to.add_subgraph(body.finish()));
-    const sequence<value> made = emit_all<packets_p>(r.to, form, operands);
+    form.bodies.push_back(r.to.add_subgraph(part.body.finish()));
+    const sequence<value> made = emit_all<packets_p>(r.to, form, part.operands);
     for (std::size_t k = 0; k < made.size(); ++k) r.map[std::size_t(results[k])] = made[k];
   }
 };
@@ -487,8 +301,8 @@ template <class Make> struct make_packet_body {
   constexpr graph operator()() const { return canonicalize(Make{}(), true); }
 };
 
-/// The canonical graph of what `Made` returns. `Packets`: whether those that run it can run packets.
-template <class Made, bool Packets> struct make_canonical_of {
+/// The canonical graph of what `Made` returns, but for chunks. `Packets`: whether those that run it can run packets.
+template <class Made, bool Packets> struct make_unchunked {
   constexpr graph operator()() const {
     using Make = with_views_moved<Made>;
     if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));

@@ -79,12 +79,18 @@ struct gemm_form {
   order a = unknown, b = unknown;
   bool matrices = false;  // no extent is 1: neither a vector nor an outer product
   bool narrow = false;    // it is computed by narrow_product
+  bool adds = false;      // to what the result holds
   product_triangles triangles{};
 };
 
-/// Whether a product with this many columns is best computed by narrow_product: b is read in place, in whole vectors.
-template <class T> constexpr bool is_narrow(const gemm_form& form, extent columns) {
-  return form.b == gemm_form::rows && columns % native_lanes<T> == 0 && columns <= 8 * native_lanes<T>;
+/// Whether an m x n product of k terms is best computed by narrow_product: the right operand is a few vectors wide and read in place, or
+/// lies in a core's cache as a whole. The number of rows, and that of the terms, may be known at run time only.
+template <class T> constexpr bool is_narrow(const gemm_form& form, extent m, extent n, extent k) {
+  constexpr extent few_vectors = 8 * native_lanes<T>, cached = narrow_product<T>::cached_bytes / extent(sizeof(T)), some_rows = 8;
+  if (is_symbol(n) || n <= 1 || (!is_symbol(k) && k <= 1) || (!is_symbol(m) && m <= 1)) return false;
+  if (form.b == gemm_form::rows && n % native_lanes<T> == 0 && n <= few_vectors) return true;
+  const extent least_rows = form.b == gemm_form::rows ? some_rows : 2 * some_rows;  // the other order is packed first
+  return (is_symbol(m) || m >= least_rows) && n >= native_lanes<T> / 2 && (is_symbol(k) ? n <= few_vectors : n * k <= cached);
 }
 
 /// Eigen's sizes of the blocks that it packs, with memory for them that the thread keeps: Eigen by itself allocates it for
@@ -114,16 +120,16 @@ template <int OrderA, int OrderB, class T> void add_product(extent m, extent n, 
   internal::general_matrix_matrix_product<extent, T, of_b, false, T, of_a, false, ColMajor, 1>::run(n, m, k, b, b_stride, a, a_stride, c, 1, c_stride, T(1), blocks, nullptr);
 }
 
-/// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j) for a block of the result, in one thread. The block begins at (first_row,
-/// first_column).
+/// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j), or += that, for a block of the result, in one thread. The block begins at
+/// (first_row, first_column).
 template <gemm_form Form, class T>
 void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c,
                 extent c_stride, [[maybe_unused]] extent first_row, [[maybe_unused]] extent first_column) {
   if constexpr (Form.narrow) {
-    narrow_product<T>{m, n, k, a, b, a_row, a_column, b_row, b_column, c, c_stride, first_row, first_column}.template run<Form.triangles>();
+    narrow_product<T>{m, n, k, a, b, a_row, a_column, b_row, b_column, c, c_stride, first_row, first_column}.template run<Form.triangles, Form.adds>();
   } else if constexpr (!has_eigen_product<T>) {
     for (extent i = 0; i < m; ++i) {
-      for (extent j = 0; j < n; ++j) c[i * c_stride + j] = T(0);
+      for (extent j = 0; j < n && !Form.adds; ++j) c[i * c_stride + j] = T(0);
       for (extent p = 0; p < k; ++p) {
         const T x = a[i * a_row + p * a_column];
         for (extent j = 0; j < n; ++j) c[i * c_stride + j] = plus_product(c[i * c_stride + j], x, b[p * b_row + j * b_column]);
@@ -137,14 +143,18 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
     using inner = InnerStride<>;
     Map<rows, 0, outer> result(c, m, n, outer(c_stride));
     constexpr extent small = 20;  // below, Eigen computes element by element
+    const auto set = [](auto&& to, const auto& product) {
+      if constexpr (Form.adds) to += product;
+      else to = product;
+    };
     const auto product = [&](const auto& x, const auto& y) {
       using lhs = std::remove_cvref_t<decltype(x)>;
       using rhs = std::remove_cvref_t<decltype(y)>;
       if (m + n + k < small) {
-        result.noalias() = x * y;
+        set(result.noalias(), x * y);
         return;
       }
-      for (extent i = 0; i < m; ++i) std::memset(static_cast<void*>(c + i * c_stride), 0, std::size_t(n) * sizeof(T));
+      for (extent i = 0; i < m && !Form.adds; ++i) std::memset(static_cast<void*>(c + i * c_stride), 0, std::size_t(n) * sizeof(T));
       add_product<lhs::IsRowMajor ? RowMajor : ColMajor, rhs::IsRowMajor ? RowMajor : ColMajor>(m, n, k, x.data(), x.outerStride(), y.data(), y.outerStride(), c, c_stride);
     };
     const auto with_b = [&](const auto& x) {
@@ -161,16 +171,19 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
     else if (n == 1) {  // matrix times vector
       const Map<const Matrix<T, Dynamic, 1>, 0, inner> x(b, k, inner(b_row));
       Map<Matrix<T, Dynamic, 1>, 0, inner> y(c, m, inner(c_stride));
-      if (a_column == 1) y.noalias() = Map<const rows, 0, outer>(a, m, k, outer(a_row)) * x;
-      else y.noalias() = Map<const columns, 0, outer>(a, m, k, outer(a_column)) * x;
+      if (a_column == 1) set(y.noalias(), Map<const rows, 0, outer>(a, m, k, outer(a_row)) * x);
+      else set(y.noalias(), Map<const columns, 0, outer>(a, m, k, outer(a_column)) * x);
     } else if (m == 1) {  // vector times matrix
       const Map<const Matrix<T, 1, Dynamic>, 0, inner> x(a, k, inner(a_column));
       Map<Matrix<T, 1, Dynamic>> y(c, n);
-      if (b_column == 1) y.noalias() = x * Map<const rows, 0, outer>(b, k, n, outer(b_row));
-      else y.noalias() = x * Map<const columns, 0, outer>(b, k, n, outer(b_column));
+      if (b_column == 1) set(y.noalias(), x * Map<const rows, 0, outer>(b, k, n, outer(b_row)));
+      else set(y.noalias(), x * Map<const columns, 0, outer>(b, k, n, outer(b_column)));
     } else if (k == 1) {  // outer product
       for (extent i = 0; i < m; ++i)
-        for (extent j = 0; j < n; ++j) c[i * c_stride + j] = a[i * a_row] * b[j * b_column];
+        for (extent j = 0; j < n; ++j) {
+          T& x = c[i * c_stride + j];
+          x = (Form.adds ? x : T(0)) + a[i * a_row] * b[j * b_column];
+        }
     } else {
       matrices();
     }
@@ -188,7 +201,7 @@ void gemm(extent batch, extent m, extent n, extent k, matrix_operand<T> a, matri
   const auto block = [&](extent q, extent i, extent j, extent rows, extent columns) {
     T* to = c + q * m * n + i * n + j;
     if (k > 0) return gemm_block<Form>(rows, columns, k, a.at(q, i, 0), a.row_stride, a.column_stride, b.at(q, 0, j), b.row_stride, b.column_stride, to, n, i, j);
-    for (extent r = 0; r < rows; ++r)
+    for (extent r = 0; r < rows && !Form.adds; ++r)
       for (extent s = 0; s < columns; ++s) to[r * n + s] = T(0);
   };
   const gemm_blocks cut = gemm_blocks::of(batch, m, n, k);

@@ -30,7 +30,8 @@ template <class T> struct narrow_product {
   extent c_row;
   extent i = 0, j = 0;
 
-  template <product_triangles Triangles> void run() const {
+  /// Adds: to what the result holds.
+  template <product_triangles Triangles, bool Adds = false> void run() const {
     const extent rows_of_b = cached_bytes / extent(sizeof(T)) / (n > 0 ? n : 1), most = rows_of_b < 64 ? 64 : rows_of_b / 8 * 8;
     const bool turned = b_column != 1;
     const extent wide = (n + lanes - 1) / lanes * lanes;
@@ -40,16 +41,29 @@ template <class T> struct narrow_product {
       const T* rows = b + first * b_row;
       if (turned) {
         T* const to = reinterpret_cast<T*>(packed.data());
-        for (extent s = 0; s < n; ++s)
-          for (extent p = first; p < last; ++p) to[(p - first) * wide + s] = b[p * b_row + s * b_column];
+        for (extent s = 0; s < n; s += lanes)
+          for (extent p = first; p < last; p += lanes) pack_square(p, s, last, to + (p - first) * wide + s, wide);
         rows = to;
       }
-      add_terms<Triangles>(first, last, rows, turned ? wide : b_row, first > 0);
+      add_terms<Triangles>(first, last, rows, turned ? wide : b_row, Adds || first > 0);
     }
   }
 
  private:
   using vec = pack<T, lanes>;
+
+  /// The elements of b from (p, s) on, up to `lanes` rows before `last` and as many columns, into rows.
+  void pack_square(extent p, extent s, extent last, T* to, extent stride) const {
+    const int rows = int(last - p < lanes ? last - p : lanes), columns = int(n - s < lanes ? n - s : lanes);
+    if (b_row == 1 && rows == lanes) {
+      vec square[lanes];
+      for (int i = 0; i < lanes; ++i) square[i] = vec::load(b + p + (s + (i < columns ? i : 0)) * b_column);
+      transpose(square);
+      for (int i = 0; i < lanes; ++i) square[i].store(to + i * stride);
+    } else
+      for (int i = 0; i < columns; ++i)
+        for (int k = 0; k < rows; ++k) to[k * stride + i] = b[(p + k) * b_row + (s + i) * b_column];
+  }
 
   /// The terms [first, last) of all sums. Row `first` of b is at `rows`.
   template <product_triangles Triangles> void add_terms(extent first, extent last, const T* rows, extent b_stride, bool adds) const {
@@ -67,15 +81,17 @@ template <class T> struct narrow_product {
   };
   /// Panels of up to three vectors, as even as possible, and what is left of a vector.
   template <product_triangles Triangles, int Rows> void rows_of_tiles(extent r, const terms& t) const {
-    extent s = 0;
-    for (extent vectors = n / lanes; vectors > 0;) {
+    extent s = 0, vectors = n / lanes;
+    if constexpr (Triangles.c == matrix_part::lower)  // what is above the diagonal stays as it is
+      if (const extent below = (i + r + Rows - j + lanes - 1) / lanes; t.adds && below < vectors) vectors = below < 0 ? 0 : below;
+    while (vectors > 0) {
       const int wide = vectors == 4 || vectors == 2 ? 2 : vectors == 1 ? 1 : tile_vectors;
       if (wide == tile_vectors) tile<Triangles, Rows, tile_vectors, false>(r, s, t);
       else if (wide == 2) tile<Triangles, Rows, 2, false>(r, s, t);
       else tile<Triangles, Rows, 1, false>(r, s, t);
       s += wide * lanes, vectors -= wide;
     }
-    if (s < n) tile<Triangles, Rows, 1, true>(r, s, t);
+    if (const extent whole = n / lanes * lanes; whole < n) tile<Triangles, Rows, 1, true>(r, whole, t);
   }
   template <product_triangles Triangles, int Rows, int Vectors, bool Partial> void tile(extent r, extent s, const terms& t) const {
     const extent i0 = i + r, i1 = i0 + Rows, j0 = j + s, j1 = j0 + Vectors * lanes;
@@ -90,27 +106,39 @@ template <class T> struct narrow_product {
       if (i1 <= j0) last = first;
     if constexpr (Triangles.c == matrix_part::upper)
       if (j1 <= i0) last = first;
+    if (first >= last && t.adds) return;
     const int count = Partial ? int(n - s) : lanes;
     vec sums[Rows][Vectors];
-    for (int x = 0; x < Rows; ++x)
-      for (int v = 0; v < Vectors; ++v) sums[x][v] = vec(T(0));
-    if (t.adds)
-      for (int x = 0; x < Rows; ++x)
-        for (int v = 0; v < Vectors; ++v) sums[x][v] = Partial ? vec::load(at(r + x, s), count) : vec::load(at(r + x, s + v * lanes));
+    each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
+      if (!t.adds) sums[x][v] = vec(T(0));
+      else sums[x][v] = Partial ? vec::load(at(r + x, s), count) : vec::load(at(r + x, s + v * lanes));
+    });
     const T* pa = a + r * a_row + first * a_column;
     const T* pb = t.rows + (first - t.first) * t.b_stride + s;
-    for (extent p = first; p < last; ++p, pa += a_column, pb += t.b_stride) {
-      vec row[Vectors];
-      for (int v = 0; v < Vectors; ++v) row[v] = Partial ? vec::load(pb, count) : vec::load(pb + v * lanes);
-      for (int x = 0; x < Rows; ++x) {
-        const vec factor(pa[x * a_row]);
-        for (int v = 0; v < Vectors; ++v) sums[x][v] = fma(factor, row[v], sums[x][v]);
+    // The terms up to `end` of the vectors [From, To).
+    const auto add = [&]<int From, int To>(std::integer_sequence<int, From, To>, extent end) __attribute__((always_inline)) {
+      for (end = end < last ? end : last; first < end; ++first, pa += a_column, pb += t.b_stride) {
+        vec row[Vectors];
+        each<1, From, To>([&](auto, auto v) __attribute__((always_inline)) { row[v] = Partial ? vec::load(pb, count) : vec::load(pb + v * lanes); });
+        each<Rows, From, To>([&](auto x, auto v) __attribute__((always_inline)) { sums[x][v] = fma(vec(pa[x * a_row]), row[v], sums[x][v]); });
       }
-    }
-    for (int x = 0; x < Rows; ++x)
-      for (int v = 0; v < Vectors; ++v)
-        if constexpr (Partial) sums[x][v].store(at(r + x, s), count);
-        else sums[x][v].store(at(r + x, s + v * lanes));
+    };
+    if constexpr (Triangles.b == matrix_part::whole) add(std::integer_sequence<int, 0, Vectors>(), last);
+    else  // steps as wide as a vector
+      [&]<int... V>(std::integer_sequence<int, V...>) __attribute__((always_inline)) {
+        if constexpr (Triangles.b == matrix_part::upper) (add(std::integer_sequence<int, V, Vectors>(), j0 + (V + 1) * lanes), ...);
+        else (add(std::integer_sequence<int, 0, V + 1>(), V + 1 < Vectors ? j0 + (V + 1) * lanes : last), ...);
+      }(std::make_integer_sequence<int, Vectors>());
+    each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
+      if constexpr (Partial) sums[x][v].store(at(r + x, s), count);
+      else sums[x][v].store(at(r + x, s + v * lanes));
+    });
+  }
+  /// visit(x, v) for x in [0, Rows) and v in [From, To), numbers that the compiler knows: it then keeps what they index in registers.
+  template <int Rows, int From, int To, class Visit> static COTANGENT_HOST_INLINE void each(const Visit& visit) {
+    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+      (visit(std::integral_constant<int, I / (To - From)>(), std::integral_constant<int, From + I % (To - From)>()), ...);
+    }(std::make_integer_sequence<int, Rows*(To - From)>());
   }
   T* at(extent r, extent s) const { return c + r * c_row + s; }
 };

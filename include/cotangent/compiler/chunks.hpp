@@ -1,0 +1,272 @@
+#pragma once
+/// Chunks: what is done along a long axis, the samples of a data set, the points of a cloud, and ends in products that sum over that
+/// axis, as gradients with respect to weights do, is done for some rows at a time, whose intermediate values stay in the cache. One pass
+/// over the data computes all that needs the data.
+
+#include <cotangent/compiler/packets.hpp>
+
+namespace cotangent {
+
+/// A part of a graph that works row by row along an axis, and sums over it. The bodies have some rows in place of all: body 0 as many as
+/// a chunk has, body 1, if there is one, as many as the last chunk has. What a product sums is added by the body to what its result
+/// holds; other sums of chunks are combined. Attributes: those of call_form, then the number of rows, the rows of a chunk, the fewest
+/// rows that are worth sums of their own, the most such sums, per operand the axis of its rows, or -1 if all rows share it, and per
+/// result the axis of its rows, or -1 if it is a sum. It comes into being when all transforms are done: its rules are never asked.
+struct chunks_p : several_results {
+  static constexpr std::string_view name = "chunks";
+  static constexpr void simplify_all(const call&, sequence<value>&) {}
+  static constexpr void jvp_all(const call& c, const value*, sequence<value>&, sequence<value>&) { fail(c); }
+  static constexpr void forward(const call& c, const flag_list&, sequence<value>&, saved_state&) { fail(c); }
+  static constexpr void backward(const call& c, const saved_state&, const value*, sequence<value>&) { fail(c); }
+  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
+  static constexpr void prune(const call& c, const flag_list&, sequence<value>&) { fail(c); }
+  static constexpr void batch_all(const call& c, const bool*, extent, sequence<value>&, flag_list&) { fail(c); }
+
+ private:
+  static constexpr void fail(const call& c) { c.b->fail(message{} << "chunks: made by the compiler, not transformed"); }
+};
+
+/// Finds what is best done in chunks of an axis of extent `rows` of a canonical graph.
+class chunk_program : by_instance {
+ public:
+  constexpr chunk_program(const graph& g, extent rows) : by_instance(g, rows, 1 << 16) { find_stages(); }
+
+  /// The bytes that chunks keep in caches; 0 if there is nothing to do.
+  constexpr extent gain() const {
+    extent all = 0;
+    for (int stage = 0; stage <= last_stage_; ++stage)
+      if (!is_empty(stage)) all += count() * work_of(stage).row_bytes;
+    return all;
+  }
+
+  /// The graph with chunks.
+  constexpr graph run() {
+    builder b;
+    replay r(g_, b);
+    copy_inputs(r);
+    for (int stage = 0; stage <= last_stage_; ++stage) {
+      for (int n = 0; n < g_.size(); ++n)
+        if (stage_[std::size_t(n)] == stage && !inside_[std::size_t(n)]) r.copy(n);
+      if (!is_empty(stage)) make_chunks(r, stage);
+    }
+    for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
+    return remove_dead(b.finish());
+  }
+
+ private:
+  flag_list sums_;  // per node inside: whether it sums over the rows
+
+  constexpr bool is(int n, std::uint64_t op) const { return g_[n].op_id == op; }
+  constexpr bool is_product(int n) const { return is(n, primitive_of<gemm_p>.id); }
+  /// The axis of operand k of the product n that is its batch, its free or its contracted one, or -1.
+  constexpr extent batch_axis(int n, int k) const { return g_.attribute(n, 3 * k); }
+  constexpr extent free_axis(int n, int k) const { return g_.attribute(n, k == 0 ? 1 : 5); }
+  constexpr extent contracted_axis(int n, int k) const { return g_.attribute(n, k == 0 ? 2 : 4); }
+
+  /// Whether node n sums over the rows.
+  constexpr bool sums(int n) const {
+    const node& x = g_[n];
+    if (x.is_input() || !is_computable(x.type) || !is_shared(n)) return false;
+    const auto is_rows = [&](int k, extent axis) { return axis >= 0 && is_of_instances(g_.operand(n, k)) && axis_of(g_.operand(n, k)) == axis; };
+    if (is_product(n)) return is_rows(0, contracted_axis(n, 0)) && is_rows(1, contracted_axis(n, 1));
+    if (x.op->kind != role::reduction) return false;
+    for (int k = 0; k < x.attribute_count; ++k)
+      if (is_rows(0, g_.attribute(n, k))) return true;
+    return false;
+  }
+  /// Whether the rows are a batch of a product's, or free in one operand, with a matrix that they share as the other.
+  constexpr bool multiplies(int n) const {
+    if (!is_small(n)) return false;
+    const auto is_rows = [&](int k, extent axis) { return is_of_instances(g_.operand(n, k)) && axis_of(g_.operand(n, k)) == axis; };
+    switch (axis_of(n)) {
+      case 0: return is_rows(0, batch_axis(n, 0)) && is_rows(1, batch_axis(n, 1));
+      case 1: return is_rows(0, free_axis(n, 0)) && is_shared(g_.operand(n, 1));
+      default: return is_rows(1, free_axis(n, 1)) && is_shared(g_.operand(n, 0));
+    }
+  }
+  constexpr bool counts_rows(int n) const {
+    return is(n, primitive_of<iota_p>.id) && is_small(n) && g_.attribute(n, g_[n].attribute_count - 1) == axis_of(n);
+  }
+  constexpr bool works_by_row(int n) {
+    if (is_product(n)) return multiplies(n);
+    if (is(n, primitive_of<iota_p>.id)) return is_small(n);
+    return !is(n, primitive_of<window_p>.id) && works_by_instance(n);
+  }
+
+  /// What a stage does per row, and what all rows share.
+  struct work {
+    extent row_bytes = 0, kept_bytes = 0;    // that would go through memory; of products' results and what is read, which a chunk keeps
+    extent shared_bytes = 0, sum_bytes = 0;  // of matrices, and of what is summed
+    double flops = 0;                        // per row
+    bool sums_products = false;              // of what is made of each row
+    bool reads_rows = false;
+  };
+  constexpr work work_of(int stage) const {
+    work w;
+    flag_list counted;
+    counted.assign(g_.nodes.size(), false);
+    const auto count_once = [&](int n, extent& bytes, extent elements) {
+      const extent more = counted[std::size_t(n)] ? 0 : elements * size_of(g_[n].type);
+      counted[std::size_t(n)] = true;
+      bytes += more;
+      return more;
+    };
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is_in(n, stage)) continue;
+      const node& x = g_[n];
+      double terms = x.op->flops;
+      for (int k = 0; k < x.operand_count; ++k) {
+        const int o = g_.operand(n, k);
+        const bool of_rows = is_aligned(n, k), made_here = is_in(o, stage);
+        if (of_rows && made_here && is_product(n) && sums_[std::size_t(n)]) w.sums_products = true;
+        if (of_rows && (is_product(n) || !made_here) && !is(o, primitive_of<constant_p>.id)) {
+          const extent more = count_once(o, w.row_bytes, elements_of(o));
+          if (!made_here || is_product(o)) w.kept_bytes += more;
+        }
+        if (!of_rows && !is(o, primitive_of<constant_p>.id)) count_once(o, w.shared_bytes, g_[o].dims.size());
+        if (of_rows && !made_here) w.reads_rows = true;
+      }
+      if (is_product(n)) {
+        const extent axis = contracted_axis(n, 0);
+        terms = 2 * gemm_p::share(g_.attributes.items + x.attributes, x.attribute_count);
+        if (axis >= 0 && !sums_[std::size_t(n)]) terms *= double(g_[g_.operand(n, 0)].dims[int(axis)]);
+      }
+      if (sums_[std::size_t(n)]) w.sum_bytes += g_[n].dims.size() * size_of(x.type);
+      else if (is_product(n)) w.kept_bytes += count_once(n, w.row_bytes, elements_of(n));
+      w.flops += terms * double(sums_[std::size_t(n)] && !is_product(n) ? elements_of(g_.operand(n, 0)) : sums_[std::size_t(n)] ? g_[n].dims.size() : elements_of(n));
+    }
+    return w;
+  }
+  /// Whether a stage is better done in chunks: its arrays are larger than the caches that cores have for themselves, and much larger than
+  /// what each chunk uses and adds to.
+  constexpr bool gains(const work& w) const {
+    constexpr extent least_bytes = 1 << 20, much = 8;
+    const extent bytes = count() * w.row_bytes, rows = rows_of_chunk(w);
+    return w.sums_products && bytes >= least_bytes && bytes >= much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
+  }
+  /// Rows of which the arrays fit into a cache, more where what they share needs one anyway. A divisor of all where there is one.
+  constexpr extent rows_of_chunk(const work& w) const {
+    constexpr extent near_bytes = 1 << 18, far_bytes = 1 << 23, least = 16, most = 1 << 12, unit = 8;
+    const auto between = [](extent x, extent low, extent high) { return x < low ? low : x > high ? high : x; };
+    const extent bytes = between(w.shared_bytes + w.sum_bytes, near_bytes, far_bytes);
+    const extent wanted = between(bytes / (w.kept_bytes > 0 ? w.kept_bytes : 1), least, most) / unit * unit;
+    if (is_symbol(instances_)) return wanted;
+    for (extent rows = wanted + wanted / 4; rows > wanted / 2; --rows)
+      if (instances_ % rows == 0) return rows;
+    return wanted;
+  }
+  /// Finds the nodes and their stages. What does not gain is done as it was.
+  constexpr void find_stages() {
+    sums_.assign(g_.nodes.size(), false);
+    for (int n = 0; n < g_.size(); ++n) {
+      sums_[std::size_t(n)] = sums(n);
+      inside_[std::size_t(n)] = sums_[std::size_t(n)] || works_by_row(n);
+    }
+    for (bool all_gain = false; !all_gain;) {
+      number_stages();
+      all_gain = true;
+      for (int stage = 0; stage <= last_stage_ && all_gain; ++stage) {
+        if (is_empty(stage) || gains(work_of(stage))) continue;
+        all_gain = false;
+        for (int n = 0; n < g_.size(); ++n)
+          if (is_in(n, stage)) inside_[std::size_t(n)] = false;
+      }
+    }
+  }
+
+  constexpr void make_chunks(replay& r, int stage) {
+    const work w = work_of(stage);
+    const flag_list leaves = leaves_of(stage);
+    const extent rows = rows_of_chunk(w), rest = is_symbol(instances_) ? 0 : instances_ % rows;
+    const double flops_of_sums = 80.0 * double(w.sum_bytes);  // what sums of their own cost is a small part of as many
+    constexpr extent most_sums = 64, bytes_of_sums = 1 << 24;
+    const extent sums = w.sum_bytes > 0 ? bytes_of_sums / w.sum_bytes : most_sums;
+    call_form form;
+    form.own = {instances_, rows, 1 + extent(flops_of_sums / (w.flops + 1)), sums < 2 ? 2 : sums > most_sums ? most_sums : sums};
+    part_body part(g_, instances_, is_symbol(instances_) ? 0 : rows);
+    const sequence<int> results = fill(part, r, stage, leaves);
+    form.bodies.push_back(r.to.add_subgraph(remove_dead(part.body.finish())));
+    if (rest > 0) {
+      part_body last(g_, instances_, rest);
+      fill(last, r, stage, leaves);
+      form.bodies.push_back(r.to.add_subgraph(remove_dead(last.body.finish())));
+    }
+    for (extent axis : part.axes) form.own.push_back(axis);
+    for (int n : results) {
+      form.results.push_back({g_[n].type, g_[n].dims});
+      form.own.push_back(sums_[std::size_t(n)] ? -1 : axis_of(n));
+    }
+    const sequence<value> made = emit_all<chunks_p>(r.to, form, part.operands);
+    for (std::size_t k = 0; k < made.size(); ++k) r.map[std::size_t(results[k])] = made[k];
+  }
+  /// The nodes of a stage, into a body whose first input is the number of its first row. Returns those that are its results.
+  constexpr sequence<int> fill(part_body& part, replay& r, int stage, const flag_list& leaves) const {
+    sequence<int> results;
+    sequence<value> mapped;
+    const auto operand = [&](int n, int k) {
+      const int o = g_.operand(n, k);
+      return part.operand(o, r.map[std::size_t(o)], is_aligned(n, k) ? axis_of(o) : -1);
+    };
+    const value first = part.body.input(dtype::int32, {});
+    for (int n = 0; n < g_.size(); ++n)  // run-time numbers of rows come from the first operand
+      for (int k = 0; is_in(n, stage) && k < g_[n].operand_count; ++k)
+        if (is_aligned(n, k) && !is_in(g_.operand(n, k), stage)) operand(n, k);
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is_in(n, stage)) continue;
+      mapped.clear();
+      for (int k = 0; k < g_[n].operand_count; ++k) mapped.push_back(operand(n, k));
+      value& v = part[n];
+      v = part.again(n, mapped);
+      if (counts_rows(n)) v = v + broadcast_in_dim(convert(first, v.type()), v.dims(), shape{});
+      if (!leaves[std::size_t(n)]) continue;
+      results.push_back(n);
+      part.body.g.outputs.push_back(sums_[std::size_t(n)] && is_product(n) ? gemm_p::adding(v).id : v.id);
+    }
+    return results;
+  }
+};
+
+/// The extent of a canonical graph whose axes are best cut into chunks, or 0.
+constexpr extent chunked_rows(const graph& g) {
+  constexpr extent least = 64;
+  shape seen;
+  extent best = 0, most = 0;
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].op_id != primitive_of<gemm_p>.id) continue;
+    const extent axis = g.attribute(n, 2), rows = axis < 0 ? 1 : g[g.operand(n, 0)].dims[int(axis)];
+    if ((!is_symbol(rows) && rows < least) || seen.contains(rows) || seen.rank == max_rank) continue;
+    seen.push_back(rows);
+    if (const extent gain = chunk_program(g, rows).gain(); gain > most) best = rows, most = gain;
+  }
+  return best;
+}
+
+/// Whether a graph has products that sum over a long axis of computed arrays: what chunks are for.
+constexpr bool may_have_chunks(const graph& g) {
+  constexpr extent least = 64;
+  for (int n = 0; n < g.size(); ++n) {
+    if (g[n].op_id != primitive_of<dot_general_p>.id || (g[g.operand(n, 0)].is_input() && g[g.operand(n, 1)].is_input())) continue;
+    const call c = call_at(g, n);
+    for (extent axis : dot_general_p::dimensions(c).lhs_contracted)
+      if (const extent rows = g[g.operand(n, 0)].dims[int(axis)]; is_symbol(rows) || rows >= least) return true;
+  }
+  return false;
+}
+
+template <class Whole> inline constexpr auto unchunked_graph = freeze<Whole{}>();
+template <class Made, bool Chunks> inline constexpr bool may_have_chunks_graph = false;
+template <class Made> inline constexpr bool may_have_chunks_graph<Made, true> = may_have_chunks(Made{}());
+template <class Whole, bool MayHave> inline constexpr extent chunked_rows_of = 0;
+template <class Whole> inline constexpr extent chunked_rows_of<Whole, true> = chunked_rows(thaw(unchunked_graph<Whole>));
+
+/// The canonical graph of what `Made` returns. `Cpu`: it is for a backend that runs packets and chunks.
+template <class Made, bool Cpu> struct make_canonical_of {
+  constexpr graph operator()() const {
+    using whole = make_unchunked<Made, Cpu>;
+    constexpr extent rows = chunked_rows_of<whole, may_have_chunks_graph<Made, Cpu>>;
+    if constexpr (rows != 0) return chunk_program(thaw(unchunked_graph<whole>), rows).run();
+    else return whole{}();
+  }
+};
+
+}  // namespace cotangent
