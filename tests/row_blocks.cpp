@@ -287,7 +287,7 @@ TEMPLATE_TEST_CASE("a large array that two products use is made for each of them
   using T = TestType;
   const auto q = between<T, 18, 48, 48>(-0.5, 0.5);
   const auto centres = between<T, 18, 48>(-1, 1, 1);
-  const auto x = between<T, 1003, 48>(-1, 1, 2);
+  const auto x = between<T, 151, 48>(-1, 1, 2);
   const std::string text = ct::jit(forms_gradient).kernels(q, centres, x);
   const std::size_t first = text.find("made_for_product"), second = text.find("made_for_product", first + 1);
   REQUIRE(second != std::string::npos);
