@@ -119,6 +119,33 @@ TEST_CASE("two passes where one needs the whole of the other") {
   check_jit(ct::value_and_grad(centred), 3e-5, w, x, y);
 }
 
+TEST_CASE("products that sum over the rows of what is there already") {
+  constexpr auto product = [](auto a, auto b) { return ct::matmul(ct::transpose(a), b); };
+  constexpr auto indexed = [](auto a, auto b) { return ct::einsum<"ni,nj->ij">(a, b); };
+  constexpr auto covariance = [](auto a) {
+    const auto c = a - ct::mean(a, ct::axis<0>);
+    return ct::matmul(ct::transpose(c), c);
+  };
+  const auto x = between<float, 9000, 72>(-1, 1), y = between<float, 9000, 72>(-1, 1, 1);
+  const auto z = between<double, 9007, 20>(-1, 1, 2);
+  const auto v = between<float, 9000>(-1, 1, 3);
+  CHECK(has(kernels(product, x, x), "chunk, "));
+  CHECK(has(kernels(product, x, v), "chunk, "));
+  CHECK(has(kernels(indexed, x, y), "chunk, "));
+  CHECK(has(kernels(product, z, z), "last chunk"));
+  CHECK(has(kernels(covariance, x), "chunk, "));
+  check_jit(product, 2e-5, x, x);
+  check_jit(product, 2e-5, x, v);
+  check_jit(indexed, 2e-5, x, y);
+  check_jit(product, 1e-12, z, z);
+  check_jit(covariance, 2e-5, x);
+  for (const ct::extent n : {0, 1, 63, 5000}) {
+    ct::array<double, ct::dyn, 20> some({n, 20});
+    std::copy_n(z.data(), some.size(), some.data());
+    check_jit(product, 1e-12, some, some);
+  }
+}
+
 TEST_CASE("batches of products with triangles") {
   const auto q = between<double, 7, 24, 24>(-0.5, 0.5);
   const auto centres = between<double, 7, 24>(-1, 1, 1);
@@ -162,5 +189,6 @@ TEST_CASE("what gains nothing is done as before") {
   CHECK(!has(kernels(ct::grad(linear), between<double, 32>(-1, 1), few, between<double, 200>(-1, 1)), "chunk"));
   const auto wide = between<float, 2048, 640>(-1, 1);  // weights as large as the samples
   CHECK(!has(kernels(ct::grad([](auto w, auto x) { return ct::sum(ct::square(ct::matmul(x, w))); }), between<float, 640, 1280>(-1, 1), wide), "chunk"));
-  CHECK(!has(kernels([](auto a, auto b) { return ct::matmul(ct::transpose(a), b); }, between<float, 9000, 64>(-1, 1), between<float, 9000, 8>(-1, 1)), "chunk"));
+  const auto terms_last = [](auto a, auto b) { return ct::matmul(a, ct::transpose(b)); };  // a row's terms lie together
+  CHECK(!has(kernels(terms_last, between<float, 16, 9000>(-1, 1), between<float, 24, 9000>(-1, 1)), "chunk"));
 }

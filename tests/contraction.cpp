@@ -215,3 +215,38 @@ TEST_CASE("products of triangular matrices, and products of which a triangle is 
   check_jit(gradient, 1e-12, a, b);
   check_jit(ct::vmap(gradient, ct::in_axes<0, ct::none>), 1e-5, between<float, 3, 33, 33>(-1, 1), as<float>(b));
 }
+
+TEST_CASE("of a matrix times its own transpose half is computed") {
+  const auto a = between<double, 70, 45>(-1, 1);
+  const auto batch = between<double, 3, 50, 40>(-1, 1, 1);
+  constexpr auto gram = [](auto a) { return ct::matmul(ct::transpose(a), a); };
+  constexpr auto batches = [](auto a) { return ct::einsum<"bij,bik->bjk">(a, a); };
+  constexpr auto computed = [](auto a) { return ct::exp(ct::einsum<"ij,kj->ik">(ct::sin(a), ct::sin(a))); };  // [45, 45]
+  constexpr auto other = [](auto a) { return ct::matmul(ct::transpose(a), ct::sin(a)); };
+  constexpr auto square = [](auto a) { return ct::matmul(a, a); };
+  const auto turned = between<double, 45, 70>(-1, 1, 2);
+  const auto whole = between<double, 45, 45>(-1, 1, 3);
+  CHECK(triangles(gram, a) == "0,0,1 ");
+  CHECK(triangles(batches, batch) == "0,0,1 ");
+  CHECK(triangles(computed, turned) == "0,0,1 ");
+  CHECK(triangles(other, a) == "- ");
+  CHECK(triangles(square, whole) == "- ");
+  CHECK(triangles(gram, turned) == "- ");  // few terms: the mirror would cost as much
+  check_jit(gram, 1e-13, a);
+  check_jit(batches, 1e-13, batch);
+  check_jit(computed, 1e-13, turned);
+  check_jit(other, 1e-13, a);
+  check_jit(square, 1e-13, whole);
+  check_jit(gram, 1e-5, between<float, 1000, 33>(-1, 1));
+  const auto y = ct::jit(gram)(a);
+  bool same = true;
+  for (int i = 0; i < 45; ++i)
+    for (int j = 0; j < 45; ++j) same = same && y(i, j) == y(j, i);
+  CHECK(same);
+  constexpr auto loss = [](auto a) { return ct::sum(ct::sin(ct::matmul(ct::transpose(a), a))); };
+  check_jit(ct::grad(loss), 1e-12, a);
+  check_jit(ct::vmap(ct::grad(loss)), 2e-5, between<float, 2, 70, 45>(-1, 1));
+  ct::array<double, ct::dyn, 40> rows({300, 40});
+  for (ct::extent k = 0; k < rows.size(); ++k) rows.data()[k] = 0.01 * double(k * 7 % 101) - 0.5;
+  check_jit(gram, 1e-13, rows);
+}

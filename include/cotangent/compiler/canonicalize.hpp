@@ -253,6 +253,34 @@ constexpr value swapped_dot(const call& c, const call& turned, const product_tri
   return sorted_dot(e, t.swapped());
 }
 
+/// Whether a product is of a matrix, or of each of a batch, with its own transpose, and so large that half of it is worth a mirror.
+constexpr bool is_symmetric_product(const call& c) {
+  constexpr extent large = 32;
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  const auto is_turned = [&](int k) { return c[k].get().op_id == primitive_of<transpose_p>.id; };
+  const auto turned = [&](int k) { return is_turned(k) ? value{c.b, c.b->g.operand(c[k].id, 0)} : c[k]; };
+  const auto axes = [&](int k, shape own) {  // of what is turned
+    for (int i = 0; is_turned(k) && i < own.rank; ++i) own[i] = c.b->g.attribute(c[k].id, int(own[i]));
+    return own;
+  };
+  const shape free = d.lhs_free(c[0].rank());
+  if (!(turned(0) == turned(1)) || !is_floating(c.type) || free.rank != 1 || !(axes(0, free) == axes(1, d.rhs_free(c[1].rank())))) return false;
+  if (!(axes(0, d.lhs_batch) == axes(1, d.rhs_batch)) || !(axes(0, d.lhs_contracted) == axes(1, d.rhs_contracted))) return false;
+  const extent n = c[0].dims()[int(free[0])];
+  extent terms = 1;
+  for (extent axis : d.lhs_contracted) terms = is_symbol(c[0].dims()[int(axis)]) ? n : terms * c[0].dims()[int(axis)];
+  return !is_symbol(n) && n >= large && terms >= n;
+}
+/// Symmetric matrices, of which x has the lower triangles.
+constexpr value mirrored(value x) {
+  const int row = x.rank() - 2, column = row + 1;
+  const extent n = x.dims()[column];
+  shape order = axes_from(0, x.rank());
+  order[row] = column, order[column] = row;
+  const value below = ge(iota(*x.b, dtype::int32, {n, n}, 0), iota(*x.b, dtype::int32, {n, n}, 1));
+  return select(broadcast_in_dim(below, x.dims(), {row, column}), x, transpose(x, order));
+}
+
 /// A pad that cuts off becomes a slice and a pad that does not.
 constexpr value without_negative_pad(const call& c) {
   const shape low = pad_p::part(c, 0), high = pad_p::part(c, 1), interior = pad_p::part(c, 2);
@@ -520,7 +548,14 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
       else if (of_packets) v = sum_of_all_products(c);
-      else v = sorted_dot(product_at(n), triangles.of_product(n));
+      else {
+        product_triangles t = triangles.of_product(n);
+        const call product = product_at(n);
+        const bool mirrors = is_symmetric_product(product) && t.c == matrix_part::whole;
+        if (mirrors) t.c = matrix_part::lower;
+        v = sorted_dot(product, t);
+        if (mirrors) v = mirrored(v);
+      }
     }
     else if (op == primitive_of<transpose_p>.id && !of_packets) {
       const int x = g.operand(n, 0);

@@ -98,7 +98,7 @@ class chunk_program : by_instance {
     extent row_bytes = 0, kept_bytes = 0;    // that would go through memory; of products' results and what is read, which a chunk keeps
     extent shared_bytes = 0, sum_bytes = 0;  // of matrices, and of what is summed
     double flops = 0;                        // per row
-    bool sums_products = false;              // of what is made of each row
+    bool sums_products = false;              // of what is made of each row, or of rows that lie one after the other
     bool reads_rows = false;
   };
   constexpr work work_of(int stage) const {
@@ -127,6 +127,7 @@ class chunk_program : by_instance {
         if (of_rows && !made_here) w.reads_rows = true;
       }
       if (is_product(n)) {
+        if (sums_[std::size_t(n)] && (contracted_axis(n, 0) == 0 && contracted_axis(n, 1) == 0)) w.sums_products = true;
         const extent axis = contracted_axis(n, 0);
         terms = 2 * gemm_p::share(g_.attributes.items + x.attributes, x.attribute_count);
         if (axis >= 0 && !sums_[std::size_t(n)]) terms *= double(g_[g_.operand(n, 0)].dims[int(axis)]);
@@ -241,14 +242,15 @@ constexpr extent chunked_rows(const graph& g) {
   return best;
 }
 
-/// Whether a graph has products that sum over a long axis of computed arrays: what chunks are for.
+/// Whether a graph has products that sum over a long axis of computed arrays, or over the first one of others: what chunks are for.
 constexpr bool may_have_chunks(const graph& g) {
   constexpr extent least = 64;
   for (int n = 0; n < g.size(); ++n) {
-    if (g[n].op_id != primitive_of<dot_general_p>.id || (g[g.operand(n, 0)].is_input() && g[g.operand(n, 1)].is_input())) continue;
-    const call c = call_at(g, n);
-    for (extent axis : dot_general_p::dimensions(c).lhs_contracted)
-      if (const extent rows = g[g.operand(n, 0)].dims[int(axis)]; is_symbol(rows) || rows >= least) return true;
+    if (g[n].op_id != primitive_of<dot_general_p>.id) continue;
+    const dot_dimensions d = dot_general_p::dimensions(call_at(g, n));
+    const bool computed = !g[g.operand(n, 0)].is_input() || !g[g.operand(n, 1)].is_input();
+    for (int i = 0; i < d.lhs_contracted.rank; ++i)
+      if (const extent rows = g[g.operand(n, 0)].dims[int(d.lhs_contracted[i])]; (is_symbol(rows) || rows >= least) && (computed || d.lhs_contracted[i] + d.rhs_contracted[i] == 0)) return true;
   }
   return false;
 }

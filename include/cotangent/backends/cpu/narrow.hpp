@@ -115,10 +115,12 @@ template <class T> struct narrow_product {
     });
     const T* pa = a + r * a_row + first * a_column;
     const T* pb = t.rows + (first - t.first) * t.b_stride + s;
+    const bool strides = s == 0 && a_column * extent(sizeof(T)) > 256;  // the next rows of a transposed matrix are not seen coming
     // The terms up to `end` of the vectors [From, To).
     const auto add = [&]<int From, int To>(std::integer_sequence<int, From, To>, extent end) __attribute__((always_inline)) {
       for (end = end < last ? end : last; first < end; ++first, pa += a_column, pb += t.b_stride) {
         vec row[Vectors];
+        if (strides) __builtin_prefetch(pa + Rows * a_row);
         each<1, From, To>([&](auto, auto v) __attribute__((always_inline)) { row[v] = Partial ? vec::load(pb, count) : vec::load(pb + v * lanes); });
         each<Rows, From, To>([&](auto x, auto v) __attribute__((always_inline)) { sums[x][v] = fma(vec(pa[x * a_row]), row[v], sums[x][v]); });
       }
