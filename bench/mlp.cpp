@@ -50,7 +50,8 @@ constexpr auto adam = [](const auto& net, const auto& state, const auto& gradien
   const auto steps = state.steps + 1;
   const auto mean = ct::tree_map([](auto m, auto g) { return 0.9 * m + 0.1 * g; }, state.mean, gradient);
   const auto square = ct::tree_map([](auto v, auto g) { return 0.999 * v + 0.001 * g * g; }, state.square, gradient);
-  const auto rate = 1e-3 * ct::sqrt(1 - ct::exp(steps * std::log(0.999))) / (1 - ct::exp(steps * std::log(0.9)));
+  // The moments' decays: -0.105... is log(0.9), -0.00100... log(0.999).
+  const auto rate = 1e-3 * ct::sqrt(1 - ct::exp(steps * -0.0010005003335835344)) / (1 - ct::exp(steps * -0.10536051565782628));
   const auto updated = ct::tree_map([rate](auto p, auto m, auto v) { return p - rate * m / (ct::sqrt(v) + 1e-8); }, net, mean, square);
   return std::tuple(updated, adam_state<ct::var>{mean, square, steps});
 };

@@ -7,6 +7,21 @@
 
 namespace cotangent {
 
+/// What the parts that these passes make have in common: they come into being when all transforms are done, so their rules are never
+/// asked.
+struct compiled_part : several_results {
+  static constexpr void simplify_all(const call&, sequence<value>&) {}
+  static constexpr void jvp_all(const call& c, const value*, sequence<value>&, sequence<value>&) { fail(c); }
+  static constexpr void forward(const call& c, const flag_list&, sequence<value>&, saved_state&) { fail(c); }
+  static constexpr void backward(const call& c, const saved_state&, const value*, sequence<value>&) { fail(c); }
+  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
+  static constexpr void prune(const call& c, const flag_list&, sequence<value>&) { fail(c); }
+  static constexpr void batch_all(const call& c, const bool*, extent, sequence<value>&, flag_list&) { fail(c); }
+
+ private:
+  static constexpr void fail(const call& c) { c.b->fail(message{} << c.op->name << ": made by the compiler, not transformed"); }
+};
+
 /// The one axis of this extent, or -1.
 constexpr int only_axis(const shape& dims, extent e) {
   int axis = -1;
@@ -28,8 +43,8 @@ class by_instance {
   const graph& g_;
   const extent instances_;
   const extent most_elements_;  // of an instance
-  builder original_;           // of the nodes of g_, for rules that look at operands
-  flag_list inside_;           // per node: whether it works instance by instance
+  builder original_;            // of the nodes of g_, for rules that look at operands
+  flag_list inside_;            // per node: whether it works instance by instance
   sequence<int> stage_;
   int last_stage_ = 0;
 

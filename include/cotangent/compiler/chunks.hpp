@@ -11,19 +11,9 @@ namespace cotangent {
 /// a chunk has, body 1, if there is one, as many as the last chunk has. What a product sums is added by the body to what its result
 /// holds; other sums of chunks are combined. Attributes: those of call_form, then the number of rows, the rows of a chunk, the fewest
 /// rows that are worth sums of their own, the most such sums, per operand the axis of its rows, or -1 if all rows share it, and per
-/// result the axis of its rows, or -1 if it is a sum. It comes into being when all transforms are done: its rules are never asked.
-struct chunks_p : several_results {
+/// result the axis of its rows, or -1 if it is a sum.
+struct chunks_p : compiled_part {
   static constexpr std::string_view name = "chunks";
-  static constexpr void simplify_all(const call&, sequence<value>&) {}
-  static constexpr void jvp_all(const call& c, const value*, sequence<value>&, sequence<value>&) { fail(c); }
-  static constexpr void forward(const call& c, const flag_list&, sequence<value>&, saved_state&) { fail(c); }
-  static constexpr void backward(const call& c, const saved_state&, const value*, sequence<value>&) { fail(c); }
-  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
-  static constexpr void prune(const call& c, const flag_list&, sequence<value>&) { fail(c); }
-  static constexpr void batch_all(const call& c, const bool*, extent, sequence<value>&, flag_list&) { fail(c); }
-
- private:
-  static constexpr void fail(const call& c) { c.b->fail(message{} << "chunks: made by the compiler, not transformed"); }
 };
 
 /// Finds what is best done in chunks of an axis of extent `rows` of a canonical graph.
@@ -166,11 +156,14 @@ class chunk_program : by_instance {
     for (bool all_gain = false; !all_gain;) {
       number_stages();
       all_gain = true;
-      for (int stage = 0; stage <= last_stage_ && all_gain; ++stage) {
-        if (is_empty(stage) || gains(work_of(stage))) continue;
-        all_gain = false;
-        for (int n = 0; n < g_.size(); ++n)
-          if (is_in(n, stage)) inside_[std::size_t(n)] = false;
+      flag_list gain;  // per stage: only those with products that sum over the rows may
+      gain.assign(std::size_t(last_stage_) + 1, false);
+      for (int n = 0; n < g_.size(); ++n)
+        if (inside_[std::size_t(n)] && sums_[std::size_t(n)] && is_product(n)) gain[std::size_t(stage_[std::size_t(n)])] = true;
+      for (int stage = 0; stage <= last_stage_; ++stage) gain[std::size_t(stage)] = gain[std::size_t(stage)] && gains(work_of(stage));
+      for (int n = 0; n < g_.size(); ++n) {
+        if (!inside_[std::size_t(n)] || gain[std::size_t(stage_[std::size_t(n)])]) continue;
+        inside_[std::size_t(n)] = false, all_gain = false;
       }
     }
   }
@@ -229,7 +222,7 @@ class chunk_program : by_instance {
 
 /// The extent of a canonical graph whose axes are best cut into chunks, or 0.
 constexpr extent chunked_rows(const graph& g) {
-  constexpr extent least = 64;
+  constexpr extent least = 256;
   shape seen;
   extent best = 0, most = 0;
   for (int n = 0; n < g.size(); ++n) {
@@ -244,7 +237,7 @@ constexpr extent chunked_rows(const graph& g) {
 
 /// Whether a graph has products that sum over a long axis of computed arrays, or over the first one of others: what chunks are for.
 constexpr bool may_have_chunks(const graph& g) {
-  constexpr extent least = 64;
+  constexpr extent least = 256;
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].op_id != primitive_of<dot_general_p>.id) continue;
     const dot_dimensions d = dot_general_p::dimensions(call_at(g, n));

@@ -13,19 +13,8 @@ namespace cotangent {
 /// A part of a graph that works instance by instance. Its body has `lanes` instances in place of all; the arrays in it that have
 /// that extent as an axis lie with this axis last in memory. Attributes: those of call_form with one body, then the number of
 /// instances, the lanes, per operand the axis of its instances, or -1 if all instances share it, and the same per result.
-/// It comes into being when all transforms are done: its rules are never asked.
-struct packets_p : several_results {
+struct packets_p : compiled_part {
   static constexpr std::string_view name = "packets";
-  static constexpr void simplify_all(const call&, sequence<value>&) {}
-  static constexpr void jvp_all(const call& c, const value*, sequence<value>&, sequence<value>&) { fail(c); }
-  static constexpr void forward(const call& c, const flag_list&, sequence<value>&, saved_state&) { fail(c); }
-  static constexpr void backward(const call& c, const saved_state&, const value*, sequence<value>&) { fail(c); }
-  static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }
-  static constexpr void prune(const call& c, const flag_list&, sequence<value>&) { fail(c); }
-  static constexpr void batch_all(const call& c, const bool*, extent, sequence<value>&, flag_list&) { fail(c); }
-
- private:
-  static constexpr void fail(const call& c) { c.b->fail(message{} << "packets: made by the compiler, not transformed"); }
 };
 
 /// Rows of a table (all that lies behind an axis in front), as operand 1 says, whose last axis is that of a packet's lanes: of
@@ -48,6 +37,11 @@ class packet_program : by_instance {
  public:
   constexpr packet_program(const graph& g, extent instances) : by_instance(g, instances, 1 << 12) { find_stages(); }
 
+  /// Whether rows of an array fill a small part of a vector, or few vectors.
+  static constexpr bool has_short_rows(const shape& dims) {
+    constexpr extent short_row = 16;
+    return dims[dims.rank - 1] <= short_row;
+  }
   /// How many elements of arrays are made by what gains from having the instances last; 0 if they are few.
   constexpr extent gain() const {
     constexpr extent least = 1 << 18, least_elements = 64;
@@ -129,12 +123,7 @@ class packet_program : by_instance {
     return right_fits && of_right[axis - batch - of_left.rank] == right && is_shared(g_.operand(n, 0));
   }
   /// Whether kernels over the array as it is make poor use of vectors.
-  constexpr bool is_slow(int n) const {
-    constexpr extent short_row = 16;
-    const shape& dims = g_[n].dims;
-    const int last = dims.rank - 1;
-    return axis_of(n) != last && dims[last] <= short_row;
-  }
+  constexpr bool is_slow(int n) const { return axis_of(n) != g_[n].dims.rank - 1 && has_short_rows(g_[n].dims); }
 
   /// Elements of arrays that are made per instance, and those that kernels over arrays as they are make slowly.
   struct work {
@@ -264,18 +253,20 @@ class packet_program : by_instance {
   }
 };
 
-/// The extent of a graph whose axes are best taken as those of instances, or 0.
+/// The extent of a graph whose axes are best taken as those of instances, or 0. Only those of arrays in short rows can gain.
 constexpr extent packet_instances(const graph& g) {
   constexpr extent least = 256;
   shape seen;
   extent best = 0, most = 0;
-  for (int n = 0; n < g.size(); ++n)
-    for (extent e : g[n].dims) {
-      if (g[n].dims.rank < 2) break;
+  for (const node& x : g.nodes) {
+    if (x.dims.rank < 2 || !packet_program::has_short_rows(x.dims)) continue;
+    for (int i = 0; i + 1 < x.dims.rank; ++i) {
+      const extent e = x.dims[i];
       if ((!is_symbol(e) && e < least) || seen.contains(e) || seen.rank == max_rank) continue;
       seen.push_back(e);
       if (const extent gain = packet_program(g, e).gain(); gain > most) best = e, most = gain;
     }
+  }
   return best;
 }
 
