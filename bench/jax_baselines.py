@@ -534,8 +534,10 @@ def samples():
         ("logistic regression, 64 features", logistic, (w, x, y)),
         ("network 64-64-8, tanh", network, (parameters, x, normal(1, n, targets))),
     ]
-    for name, f, arguments in cases:
-        compiled = jax.jit(jax.value_and_grad(f))
+    programs = [(name, jax.value_and_grad(f), arguments) for name, f, arguments in cases]
+    programs.append(("products of pairs of 64 features", lambda x: x.T @ x, (x,)))
+    for name, f, arguments in programs:
+        compiled = jax.jit(f)
         record("samples", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))
 
 

@@ -80,6 +80,19 @@ const auto slope_of_logistic = [](const auto& z, const auto& y, double& loss) {
   return Eigen::ArrayXf((m > 0.0f).select(Eigen::ArrayXf(1.0f / (1.0f + e)), e / (1.0f + e)) * -s / samples);
 };
 
+/// The sums of all products of two features. By hand half of them, as Eigen's rankUpdate does.
+struct moment_parts {
+  matrix sums = matrix::Zero(features, features);
+  void operator+=(const moment_parts& other) { sums += other.sums; }
+};
+constexpr auto moments = [](auto x) { return ct::matmul(ct::transpose(x), x); };
+matrix moments_by_hand(const linear_problem& p, int threads) {
+  const moment_parts parts = sum_of_blocks<moment_parts>(threads, [&](moment_parts& own, ct::extent first, ct::extent n) {
+    own.sums.selfadjointView<Eigen::Lower>().rankUpdate(rows_in(p.x.data() + first * features, n, features).transpose());
+  });
+  return parts.sums.selfadjointView<Eigen::Lower>();
+}
+
 /// A hidden layer of tanh.
 struct network_parts {
   double loss = 0;
@@ -137,6 +150,17 @@ template <class F, class Slope> void add_linear(const char* name, int threads, c
     return bench::sides{[=] { return ct::jit(ct::value_and_grad(f))(p->w, p->x, p->y); }, [=] { return p->by_hand(threads, slope).loss; }};
   });
 }
+void add_moments(int threads) {
+  const char* const name = "products of pairs of 64 features";
+  bench::compare("samples", name, threads, "eigen by hand", [=] {
+    ct::set_num_threads(threads);
+    const auto p = std::make_shared<linear_problem>();
+    const auto ours = ct::jit(moments)(p->x);
+    const matrix by_hand = moments_by_hand(*p, threads);
+    for (int i = 0; i < features * features; ++i) require(name, ours.data()[i], by_hand.data()[i], by_hand(0, 0));
+    return bench::sides{[=] { return ct::jit(moments)(p->x); }, [=] { return moments_by_hand(*p, threads)(0, 0); }};
+  });
+}
 void add_network(int threads) {
   const char* const name = "network 64-64-8, tanh";
   const auto f = ct::jit(ct::value_and_grad(network, ct::wrt<0, 1, 2, 3>));
@@ -160,6 +184,7 @@ int main(int argc, char** argv) {
   for (const int threads : {2, 1}) {
     add_linear("linear regression, 64 features", threads, squares, slope_of_squares);
     add_linear("logistic regression, 64 features", threads, logistic, slope_of_logistic);
+    add_moments(threads);
     add_network(threads);
   }
   return bench::run(argc, argv);
