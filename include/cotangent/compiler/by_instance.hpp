@@ -170,6 +170,9 @@ class by_instance {
     return is_shared(o) && g_[o].dims.size() <= most_elements_;
   }
 
+  /// Whether node n repeats a number: it is there inside and outside.
+  constexpr bool is_number(int n) const { return g_[n].op_id == primitive_of<constant_p>.id; }
+  constexpr bool is_outside(int n, int stage) const { return stage_[std::size_t(n)] == stage && (!inside_[std::size_t(n)] || is_number(n)); }
   constexpr bool is_in(int n, int stage) const { return inside_[std::size_t(n)] && stage_[std::size_t(n)] == stage; }
   constexpr void number_stages() {
     stage_.assign(g_.nodes.size(), 0), last_stage_ = 0;
@@ -184,7 +187,7 @@ class by_instance {
       int& stage = stage_[std::size_t(n)];
       for (int k = 0; k < g_[n].operand_count; ++k) {
         const std::size_t o = std::size_t(g_.operand(n, k));
-        const bool waits = inside_[o] && !(inside_[std::size_t(n)] && is_aligned(n, k));
+        const bool waits = inside_[o] && !is_number(int(o)) && !(inside_[std::size_t(n)] && is_aligned(n, k));
         if (stage_[o] + waits > stage) stage = stage_[o] + waits;
       }
       if (stage > last_stage_) last_stage_ = stage;
@@ -201,8 +204,8 @@ class by_instance {
     leaves.assign(g_.nodes.size(), false);
     for (int n = 0; n < g_.size(); ++n)
       for (int k = 0; k < g_[n].operand_count; ++k)
-        if (const int o = g_.operand(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = true;
-    for (int o : g_.outputs) leaves[std::size_t(o)] = leaves[std::size_t(o)] || is_in(o, stage);
+        if (const int o = g_.operand(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = !is_number(o);
+    for (int o : g_.outputs) leaves[std::size_t(o)] = leaves[std::size_t(o)] || (is_in(o, stage) && !is_number(o));
     return leaves;
   }
 };
@@ -230,7 +233,7 @@ class part_body {
   constexpr value operand(int n, value whole, int axis) {
     value& v = (axis >= 0 ? own_ : shared_)[std::size_t(n)];
     if (v) return v;
-    if (g_[n].op_id == primitive_of<constant_p>.id && axis < 0) return v = constant_from_bits(body, g_[n].type, g_[n].dims, g_[n].bits);
+    if (g_[n].op_id == primitive_of<constant_p>.id) return v = constant_from_bits(body, g_[n].type, axis >= 0 ? of_some(g_[n].dims) : g_[n].dims, g_[n].bits);
     return v = input(whole, axis);
   }
   constexpr value& operator[](int n) { return own_[std::size_t(n)]; }

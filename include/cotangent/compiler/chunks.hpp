@@ -36,7 +36,7 @@ class chunk_program : by_instance {
     copy_inputs(r);
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
-        if (stage_[std::size_t(n)] == stage && !inside_[std::size_t(n)]) r.copy(n);
+        if (is_outside(n, stage)) r.copy(n);
       if (!is_empty(stage)) make_chunks(r, stage);
     }
     for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
@@ -59,7 +59,7 @@ class chunk_program : by_instance {
     if (x.is_input() || !is_computable(x.type) || !is_shared(n)) return false;
     const auto is_rows = [&](int k, extent axis) { return axis >= 0 && is_of_instances(g_.operand(n, k)) && axis_of(g_.operand(n, k)) == axis; };
     if (is_product(n)) return is_rows(0, contracted_axis(n, 0)) && is_rows(1, contracted_axis(n, 1));
-    if (x.op->kind != role::reduction) return false;
+    if (x.op->kind != role::reduction || is_number(g_.operand(n, 0))) return false;  // the number of rows needs no rows
     for (int k = 0; k < x.attribute_count; ++k)
       if (is_rows(0, g_.attribute(n, k))) return true;
     return false;
@@ -109,12 +109,12 @@ class chunk_program : by_instance {
         const int o = g_.operand(n, k);
         const bool of_rows = is_aligned(n, k), made_here = is_in(o, stage);
         if (of_rows && made_here && is_product(n) && sums_[std::size_t(n)]) w.sums_products = true;
-        if (of_rows && (is_product(n) || !made_here) && !is(o, primitive_of<constant_p>.id)) {
+        if (of_rows && (is_product(n) || !made_here) && !is_number(o)) {
           const extent more = count_once(o, w.row_bytes, elements_of(o));
           if (!made_here || is_product(o)) w.kept_bytes += more;
         }
-        if (!of_rows && !is(o, primitive_of<constant_p>.id)) count_once(o, w.shared_bytes, g_[o].dims.size());
-        if (of_rows && !made_here) w.reads_rows = true;
+        if (!of_rows && !is_number(o)) count_once(o, w.shared_bytes, g_[o].dims.size());
+        if (of_rows && !made_here && !is_number(o)) w.reads_rows = true;
       }
       if (is_product(n)) {
         if (sums_[std::size_t(n)] && (contracted_axis(n, 0) == 0 && contracted_axis(n, 1) == 0)) w.sums_products = true;
@@ -204,7 +204,7 @@ class chunk_program : by_instance {
     const value first = part.body.input(dtype::int32, {});
     for (int n = 0; n < g_.size(); ++n)  // run-time numbers of rows come from the first operand
       for (int k = 0; is_in(n, stage) && k < g_[n].operand_count; ++k)
-        if (is_aligned(n, k) && !is_in(g_.operand(n, k), stage)) operand(n, k);
+        if (const int o = g_.operand(n, k); is_aligned(n, k) && !is_in(o, stage) && !is_number(o)) operand(n, k);
     for (int n = 0; n < g_.size(); ++n) {
       if (!is_in(n, stage)) continue;
       mapped.clear();

@@ -62,7 +62,7 @@ class packet_program : by_instance {
     const band_finder bands(g_);
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
-        if (stage_[std::size_t(n)] == stage && !inside_[std::size_t(n)]) r.copy(n);
+        if (is_outside(n, stage)) r.copy(n);
       make_packets(r, bands, stage);
     }
     for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
