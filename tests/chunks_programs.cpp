@@ -52,6 +52,8 @@ constexpr auto choice = [](auto w, auto x) {
   return ct::grad([&](auto w) { return ct::sum(ct::cond(ct::sum(w) > 0.0, [](auto w, auto x) { return ct::sin(ct::matmul(x, w)); }, [](auto w, auto x) { return ct::cos(ct::matmul(x, w)); }, w, x)); })(w);
 };
 
+constexpr auto powers = [](auto w, auto x) { return ct::grad([&](auto w) { return ct::sum(ct::pow(1.0 + 1e-4 * ct::matmul(x, w), 2049)); })(w); };
+
 }  // namespace
 
 TEST_CASE("losses of two sets of samples, and places of extrema beside products") {
@@ -81,9 +83,10 @@ TEST_CASE("in loops, branches and batches") {
   check_chunks(1e-11, middle, w, between<double, 5, 2000, 40>(-1, 1, 9));
 }
 
-TEST_CASE("integers, and two axes of one extent") {
+TEST_CASE("integers, two axes of one extent, and an exponent that is the number of rows") {
   ct::array<std::int32_t, 9000, 40> i;
   for (ct::extent k = 0; k < i.size(); ++k) i.data()[k] = std::int32_t(k * 13 % 17) - 8;
   check_chunks(0, product, i, i);
+  check_chunks(1e-11, powers, between<double, 40, 20>(-0.3, 0.3), between<double, 2048, 40>(-1, 1, 1));
   check_jit(product, 1e-11, between<double, 512, 512>(-1, 1, 7), between<double, 512, 64>(-1, 1, 8));
 }

@@ -242,9 +242,11 @@ class part_body {
   constexpr value again(int n, const sequence<value>& mapped) {
     attributes_.clear();
     call c = call_at(g_, n);
-    for (int k = 0; k < c.attribute_count; ++k) attributes_.push_back(of_some(c.attribute(k)));
+    for (int k = 0; k < c.attribute_count; ++k) attributes_.push_back(c.attribute(k));
     c.dims = of_some(c.dims), c.bits = g_[n].bits;
     c.b = &body, c.bodies = nullptr, c.operands = mapped.data(), c.attributes = attributes_.data();
+    if (!makes_as_it_is(c))
+      for (extent& a : attributes_) a = of_some(a);
     return body.emit_inferred(c);
   }
   constexpr extent of_some(extent e) const { return e == instances_ ? some_ : e; }
@@ -259,6 +261,18 @@ class part_body {
   extent some_;
   sequence<value> own_, shared_;  // per node: some instances, all of it
   sequence<extent> attributes_;
+
+  /// Whether an operation makes an array of its extents with its attributes as they are: then one that is equal to the number of instances is
+  /// another number, such as an exponent.
+  constexpr bool makes_as_it_is(call c) {
+    if (is_symbol(instances_)) return false;
+    const shape dims = c.dims;
+    c.dims = {};
+    c.op->infer(c);
+    const bool fails = body.failed();
+    body.g.error = {};
+    return !fails && c.dims == dims;
+  }
 };
 
 }  // namespace cotangent
