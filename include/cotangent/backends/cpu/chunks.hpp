@@ -69,10 +69,9 @@ template <class Facts, class State, class Access> class chunk_run {
   template <int R> static void combine(type<R>* to, const type<R>* from, extent first, extent last) {
     using made_by = primitive_with_id<Facts::template made_by<R>.op_id>;
     for (extent i = first; i < last; ++i)
-      if constexpr (Facts::template adds<R>) to[i] = plus(to[i], from[i]);
-      else to[i] = made_by::combine(register_type<type<R>, 1, int(sizeof(type<R>))>(to[i]), register_type<type<R>, 1, int(sizeof(type<R>))>(from[i]))[0];
+      if constexpr (Facts::template adds<R>) to[i] = plus_product(to[i], from[i], type<R>(1));
+      else combine_into<made_by, int(sizeof(type<R>))>(to + i, from[i]);
   }
-  template <class T> static T plus(T a, T b) { return plus_product(a, T(1), b); }
 
   /// Where the rows of an array lie: pieces of `behind` elements per row, one after the other, `before` times.
   template <int K> axis_lines operand_lines() const { return axis_lines(s_.value(Facts::operand(K).dims), Facts::operand_axis(K)); }
