@@ -207,13 +207,24 @@ TEMPLATE_TEST_CASE("a square of packs transposed", "", float, double, std::int32
     for (int j = 0; j < N; ++j) CHECK(rows[i][j] == TestType(100 * j + i));
 }
 
+TEMPLATE_TEST_CASE("lanes two by two", "", std::int32_t, std::uint32_t) {
+  constexpr int N = 2 * native_lanes<TestType>;  // of two registers
+  pack<TestType, N> x;
+  for (int i = 0; i < N; ++i) x.set(i, TestType(-1 - i));
+  for (int i = 0; i < N; i += 2) {
+    CHECK(TestType(std::uint32_t(x.two_lanes(i))) == x[i]);
+    CHECK(TestType(x.two_lanes(i) >> 32) == x[i + 1]);
+  }
+}
+
 /// Rows of M elements, the last of which ends where the memory does, in another order.
 template <class T, int M, int W> void check_loaded_columns() {
   constexpr int N = native_lanes<T>;
-  std::vector<T> memory(std::size_t(N * M));
-  for (int e = 0; e < N * M; ++e) memory[std::size_t(e)] = T(1 + e);
+  const guarded_buffer buffer(N * M * sizeof(T));
+  T* const memory = buffer.as<T>();
+  for (int e = 0; e < N * M; ++e) memory[e] = T(1 + e);
   pack<T, N> columns[W];
-  load_columns<M>(columns, [&](int i) { return memory.data() + (N - 1 - i) * M; });
+  load_columns<M>(columns, [&](int i) { return memory + (N - 1 - i) * M; });
   for (int i = 0; i < N; ++i)
     for (int j = 0; j < M; ++j) CHECK(columns[j][i] == T(1 + (N - 1 - i) * M + j));
 }
@@ -222,7 +233,7 @@ TEMPLATE_TEST_CASE("rows from anywhere as columns", "", float, double, std::int3
   check_loaded_columns<TestType, N, N>();
   check_loaded_columns<TestType, N - 1, N>();
   if constexpr (N >= 4) check_loaded_columns<TestType, N / 2, N / 2>(), check_loaded_columns<TestType, N / 2 - 1, N / 2>();
-  if constexpr (N >= 8) check_loaded_columns<TestType, 3, 4>(), check_loaded_columns<TestType, 2, 2>();
+  if constexpr (N >= 8) check_loaded_columns<TestType, 3, 4>(), check_loaded_columns<TestType, 1, 4>(), check_loaded_columns<TestType, 2, 2>();
 }
 
 template <class T, int M, int... K> void check_rows(std::integer_sequence<int, K...>) {

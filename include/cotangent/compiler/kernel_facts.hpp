@@ -95,6 +95,7 @@ struct kernel_shape {
   bool finds_places = false;  // rows are walked whole
   bool shares_columns = false;  // finds extrema of rows, and neighbouring rows share loads
   bool scatters = false;   // has a store whose address is computed: order matters
+  bool gathers = false;    // has a load each of whose lanes has an address of its own
   bool stores_once = false;
   int choice = 0;          // one more than the place of the condition, one for a row, without which points add nothing; 0: there is none
   std::uint32_t choice_dims = 0;  // bit d is set if it depends on merged dimension d
@@ -486,6 +487,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     }
     for (int i = 0; i < indices_of[form]; ++i)
       if (const source its = t.from[forms[form].index_registers[i]]; its > from) from = its;
+    shape.gathers = shape.gathers || (kind == action::load && indices_of[form] > 0 && from == source::varying);
     const bool defines = kind != action::store && kind != action::reduce;
     if (!defines) from = source::varying;
     const int place = defines ? counts[int(from)][type_of[form]]++ : 0;

@@ -174,10 +174,9 @@ template <class P> struct scatter_base {
         from = pad(from, constant(*c.b, from.type(), {}, 0), front, none, none);
         continue;
       }
-      const value zero = zeros_like(index), last = full_like(index, double(n - span));
-      const value ok = logical_and(ge(index, zero), le(index, last));
+      const value at = clamp(zeros_like(index), index, full_like(index, double(n - span))), ok = eq(at, index);
       valid = valid ? logical_and(valid, ok) : ok;
-      index = clamp(zero, index, last);
+      index = at;
     }
     const value r = gather(from, inside, c[1].dims(), a);
     return valid ? select(valid, r, zeros_like(r)) : r;

@@ -719,14 +719,16 @@ template <text Subscripts> struct einsum_function {
   }
 };
 
+/// Indices into n places; negative ones count from the end.
+constexpr value from_start(value i, extent n) { return select(lt(i, zeros_like(i)), i + extent_like(i, n), i); }
 /// The start of `size` elements along axis `axis` of x, clamped so that they lie inside; negative ones count from the end.
 /// That there are so many is checked when the program runs, where only that can tell.
 constexpr value clamped_start(value i, value x, int axis, extent size) {
   const extent n = x.dims()[axis];
   symbol_table& s = i.b->symbols;
   if (is_symbol(n) ? n != size : is_symbol(size)) s.require_at_least(n, size);
-  const value all = extent_like(i, n), last = is_symbol(n) || is_symbol(size) ? all - extent_like(i, size) : full_like(i, double(n - size));
-  return clamp(zeros_like(i), select(lt(i, zeros_like(i)), i + all, i), last);
+  const value last = is_symbol(n) || is_symbol(size) ? extent_like(i, n) - extent_like(i, size) : full_like(i, double(n - size));
+  return clamp(zeros_like(i), from_start(i, n), last);
 }
 constexpr value index_dtype(value i) { return i.type() == dtype::int64 ? i : convert(i, dtype::int32); }
 
@@ -842,9 +844,8 @@ struct take_function {
       x.b->fail(message{} << "take: axis " << k << " of " << x.dims() << " is empty");
       return x;
     }
-    const value inside = clamped_start(i, x, k, 1), all = extent_like(i, n);
+    const value inside = clamped_start(i, x, k, 1), ok = eq(inside, from_start(i, n));
     if (x.b->failed()) return x;
-    const value ok = logical_and(ge(i, -all), lt(i, all));
     const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
     value fill;
     if (is_floating(r.type())) fill = full_like(r, __builtin_nan(""));

@@ -154,7 +154,13 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
     if constexpr (From == source::varying) {
       const auto index = at_place<T, From>(Place);
       const extent stride = value_of<Stride>(at.slots);
-      for (int i = 0; i < N; ++i) offsets[i] += extent(std::make_unsigned_t<T>(index[i])) * stride;
+      if constexpr (sizeof(T) == 4 && N >= 4) {
+        for (int i = 0; i < N; i += 2) {
+          const std::uint64_t both = index.two_lanes(i);
+          offsets[i] += extent(std::uint32_t(both)) * stride, offsets[i + 1] += extent(both >> 32) * stride;
+        }
+      } else
+        for (int i = 0; i < N; ++i) offsets[i] += extent(std::make_unsigned_t<T>(index[i])) * stride;
     }
     return 0;
   }
@@ -179,6 +185,13 @@ COTANGENT_INLINE constexpr int place_in(unsigned long places, int k) { return in
 /// these sources, and `places` is of table::registers.
 template <class Form, unsigned Sources, class E> struct step;
 
+/// Asks for what follows the lanes at p soon. Loads from everywhere make the processor lose sight of where other arrays are read one
+/// element after the other.
+template <class Layout, class T> COTANGENT_INLINE void prefetch_ahead([[maybe_unused]] const T* p) {
+  constexpr std::ptrdiff_t ahead = 2048;  // bytes
+  if constexpr (Layout::shape.gathers) __builtin_prefetch(reinterpret_cast<const char*>(p) + ahead);
+}
+
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<load<T, B, A, X...>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     using reg = typename E::template reg<T>;
@@ -200,6 +213,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
       }
     } else if constexpr (stride == 0 || E::lanes == 1) r = reg(*p);
     else if constexpr (stride == 1) {
+      prefetch_ahead<typename E::layout>(p);
       if constexpr (E::partial) r = reg::load(p, e.count);
       else r = reg::load(p);
     } else if constexpr (E::partial) r = reg::load_strided(p, value_of<stride>(e.at.slots), e.count);

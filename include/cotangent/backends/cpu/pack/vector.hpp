@@ -323,6 +323,19 @@ template <class V, class T> COTANGENT_HOST_INLINE V vector_load(const T* p, std:
   }
 }
 
+#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
+/// v with the first M elements of 16 bytes from p, in its Kth 16 bytes; no other memory is touched. (A masked broadcast is one instruction, where a
+/// masked load and an insertion are two, of which one waits for the only port that shuffles.)
+template <int M, int K, class V, class T> COTANGENT_HOST_INLINE V vector_with_row(V v, const T* p) {
+  static_assert(sizeof(V) == 64 && (sizeof(T) == 4 || sizeof(T) == 8));
+  constexpr unsigned lanes = ((1u << M) - 1) << (K * 16 / int(sizeof(T)));
+  const auto& row = *reinterpret_cast<const T(*)[M]>(p);
+  if constexpr (sizeof(T) == 4) asm("vbroadcastf32x4 %1, %0%{%2%}" : "+v"(v) : "m"(row), "Yk"(__mmask16(lanes)));
+  else asm("vbroadcastf64x2 %1, %0%{%2%}" : "+v"(v) : "m"(row), "Yk"(__mmask8(lanes)));
+  return v;
+}
+#endif
+
 /// Stores past the caches; p is aligned to the vector.
 template <class V, class T> COTANGENT_HOST_INLINE void vector_store_once(V v, T* p) {
 #if defined(__clang__)
