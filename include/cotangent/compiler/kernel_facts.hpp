@@ -485,9 +485,11 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
       sources |= unsigned(its) << (2 * i + 2);
       if (its > from) from = its;
     }
-    for (int i = 0; i < indices_of[form]; ++i)
-      if (const source its = t.from[forms[form].index_registers[i]]; its > from) from = its;
-    shape.gathers = shape.gathers || (kind == action::load && indices_of[form] > 0 && from == source::varying);
+    for (int i = 0; i < indices_of[form]; ++i) {
+      const source its = t.from[forms[form].index_registers[i]];
+      if (its > from) from = its;
+      shape.gathers = shape.gathers || (kind == action::load && its == source::varying);
+    }
     const bool defines = kind != action::store && kind != action::reduce;
     if (!defines) from = source::varying;
     const int place = defines ? counts[int(from)][type_of[form]]++ : 0;

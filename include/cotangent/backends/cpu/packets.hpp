@@ -170,57 +170,90 @@ template <class Kernel> class packet_kernel {
   using mask_register = register_type<bool, N, mask_bytes<layout>>;
   static constexpr bool fits = layout::is_static && layout::points > 0 && lanes % N == 0 && !layout::shape.scatters && summed >= 0;
   /// How many of `all` are done at once: a divisor.
-  static constexpr int at_once(extent all, int most) {
+  static constexpr int divisor(extent all, int most) {
     int n = 1;
     for (int i = 2; i <= most; ++i)
       if (all % i == 0) n = i;
     return n;
   }
-  static constexpr int vectors = at_once(lanes / N, plan.unroll);
-  static constexpr int rows_at_once = [] {
+  /// Neighbouring rows, along the last two dimensions before the sums, and vectors, whose sums stay in registers at once.
+  struct block {
+    int outer = 1, inner = 1, vectors = 1;
+    constexpr int rows() const { return outer * inner; }
+    constexpr int dims() const { return outer > 1 ? 2 : inner > 1 ? 1 : 0; }
+  };
+  /// How many loads so many rows need that are done at once.
+  static constexpr int loads(int outer, int inner) {
+    int n = 0;
+    for (const facts::form_facts& f : analysis<Kernel>::parts::form_table) {
+      if (f.kind != action::load || f.strides[dims.last[dims.rank - 1]] == 0) continue;
+      const auto changes = [&](int d) { return d >= 0 && (f.index_count > 0 || f.strides[dims.last[d]] != 0); };
+      n += (changes(summed - 2) ? outer : 1) * (changes(summed - 1) ? inner : 1);
+    }
+    return n;
+  }
+  static constexpr block at_once = [] {
     constexpr int registers = 16, most = 4, few_values = 8;
-    if (!fits || !sums_up || summed == 0 || layout::shape.varying.total() > few_values || (layout::shape.choice_dims >> (summed > 0 ? summed - 1 : 0) & 1u)) return 1;
-    return at_once(size(summed > 0 ? summed - 1 : 0), registers / vectors < most ? registers / vectors : most);
-  }();
-
-  template <int D> static COTANGENT_HOST_INLINE void each_row(position<layout>& at, const targets<layout>& to) {
-    if constexpr (D == summed || (rows_at_once > 1 && D + 1 == summed)) {
-      constexpr extent turns = D == summed ? 1 : size(D) / rows_at_once;
-      for (extent i = 0; i < turns; ++i) {
-        const extent row = i * rows_at_once;
-        for (extent lane = 0; lane < lanes; lane += vectors * N) {
-          if constexpr (sums_up) sum_row<D>(at, row, lane, to);
-          else run_row(at, lane, nullptr);
-        }
+    block best{1, 1, divisor(lanes / N, plan.unroll)};
+    const auto may_share = [](int d) { return d >= 0 && !(layout::shape.choice_dims >> d & 1u); };
+    if (!fits || !sums_up || layout::shape.varying.total() > few_values || !may_share(summed - 1)) return best;
+    best.inner = divisor(size(summed - 1), registers / best.vectors < most ? registers / best.vectors : most);
+    if (!may_share(summed - 2)) return best;
+    for (int outer = 2; outer <= most; ++outer)
+      for (int inner = 2; inner <= most; ++inner) {
+        if (size(summed - 2) % outer != 0 || size(summed - 1) % inner != 0 || outer * inner * layout::shape.reductions > registers) continue;
+        if (loads(outer, inner) * best.rows() < loads(best.outer, best.inner) * outer * inner) best = {outer, inner, 1};
       }
+    return best;
+  }();
+  template <int D> static COTANGENT_HOST_INLINE void each_row(position<layout>& at, const targets<layout>& to) {
+    if constexpr (D + at_once.dims() == summed) {
+      constexpr extent inner = at_once.dims() > 0 ? size(summed - 1) / at_once.inner : 1, outer = at_once.dims() > 1 ? size(summed - 2) / at_once.outer : 1;
+      for (extent i = 0; i < outer; ++i)
+        for (extent j = 0; j < inner; ++j)
+          for (extent lane = 0; lane < lanes; lane += at_once.vectors * N) {
+            if constexpr (sums_up) sum_rows(at, i * at_once.outer, j * at_once.inner, lane, to);
+            else run_row(at, lane, nullptr);
+          }
     } else
       for (at.index[D] = 0; at.index[D] < size(D); ++at.index[D]) each_row<D + 1>(at, to);
   }
+  using block_sums = sums[at_once.rows()][at_once.vectors];
+  /// Goes to row j of the block that begins at these.
+  static COTANGENT_HOST_INLINE void go_to(position<layout>& at, extent outer, extent inner, int j) {
+    if constexpr (at_once.dims() > 1) at.index[summed - 2] = outer + j / at_once.inner;
+    if constexpr (at_once.dims() > 0) at.index[summed - 1] = inner + j % at_once.inner;
+  }
+  /// f(row) for each row of a block. (A loop of so many turns would stay one.)
+  template <class F> static COTANGENT_HOST_INLINE void each_of_block(const F& f) {
+    [&]<int... J>(std::integer_sequence<int, J...>) __attribute__((always_inline)) { (f(J), ...); }(std::make_integer_sequence<int, at_once.rows()>());
+  }
   /// The sums of some neighbouring rows, for some vectors.
-  template <int D> static COTANGENT_HOST_INLINE void sum_row(position<layout>& at, extent row, extent lane, const targets<layout>& to) {
-    sums all[rows_at_once][vectors];
-    for (int j = 0; j < rows_at_once; ++j) {
-      if constexpr (D < summed) at.index[D] = row + j;
+  static COTANGENT_HOST_INLINE void sum_rows(position<layout>& at, extent outer, extent inner, extent lane, const targets<layout>& to) {
+    block_sums all;
+    each_of_block([&](int j) __attribute__((always_inline)) {
+      go_to(at, outer, inner, j);
       for (sums& s : all[j]) {
         s.to = &to;
         s.locate(at);
         s.template clear<reduction::keeps_lane>();
       }
-    }
-    add_up<D, summed>(at, row, lane, all);
-    for (int j = 0; j < rows_at_once; ++j)
-      for (int u = 0; u < vectors; ++u) all[j][u].template store_columns<false>(lane + u * N, N);
+    });
+    add_up<summed>(at, outer, inner, lane, all);
+    each_of_block([&](int j) __attribute__((always_inline)) {
+      for (int u = 0; u < at_once.vectors; ++u) all[j][u].template store_columns<false>(lane + u * N, N);
+    });
   }
-  template <int D, int S> static COTANGENT_HOST_INLINE void add_up(position<layout>& at, extent row, extent lane, sums (&all)[rows_at_once][vectors]) {
-    if constexpr (S < outer) {
-      for (at.index[S] = 0; at.index[S] < size(S); ++at.index[S]) add_up<D, S + 1>(at, row, lane, all);
+  template <int S> static COTANGENT_HOST_INLINE void add_up(position<layout>& at, extent outer, extent inner, extent lane, block_sums& all) {
+    if constexpr (S < packet_kernel::outer) {
+      for (at.index[S] = 0; at.index[S] < size(S); ++at.index[S]) add_up<S + 1>(at, outer, inner, lane, all);
     } else {
-      if constexpr (D < summed) at.index[D] = row;
+      go_to(at, outer, inner, 0);
       if (adds_nothing(at, lane)) return;
-      for (int j = 0; j < rows_at_once; ++j) {
-        if constexpr (D < summed) at.index[D] = row + j;
+      each_of_block([&](int j) __attribute__((always_inline)) {
+        go_to(at, outer, inner, j);
         run_row(at, lane, all[j]);
-      }
+      });
     }
   }
   /// Whether the points of these rows are not chosen.
@@ -246,7 +279,7 @@ template <class Kernel> class packet_kernel {
       evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, analysis<Kernel>>{});
     }
     if constexpr (chooses) fixed.template of<bool>(layout::shape.choice - 1) = mask_register(true);
-    for (int u = 0; u < vectors; ++u) {
+    for (int u = 0; u < at_once.vectors; ++u) {
       sums& s = sums_up ? of_vectors[u] : none;
       if constexpr (is_long_kernel<layout>) call_vector(at, lane + u * N, fixed, s);
       else run_vector(at, lane + u * N, fixed, s);

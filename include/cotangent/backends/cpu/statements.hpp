@@ -213,7 +213,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
       }
     } else if constexpr (stride == 0 || E::lanes == 1) r = reg(*p);
     else if constexpr (stride == 1) {
-      prefetch_ahead<typename E::layout>(p);
+      if constexpr (sizeof...(X) == 0) prefetch_ahead<typename E::layout>(p);
       if constexpr (E::partial) r = reg::load(p, e.count);
       else r = reg::load(p);
     } else if constexpr (E::partial) r = reg::load_strided(p, value_of<stride>(e.at.slots), e.count);
