@@ -59,6 +59,27 @@ template <class Op, class T, int N> COTANGENT_HOST_INLINE mask<int(sizeof(T)), N
   if constexpr (std::is_floating_point_v<T>) return (!Op::reaches(b, a)) & (b == b);
   else return !Op::reaches(b, a);
 }
+/// x and its place, one for all lanes, where it is nearer than what is there.
+template <class Op, class T, int N> COTANGENT_HOST_INLINE void keep_nearer(pack<T, N>& extremum, pack<std::int32_t, N>& where, pack<T, N> x, std::int32_t place) {
+#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
+  if constexpr (std::is_floating_point_v<T> && N * sizeof(T) == 64) {  // two comparisons into one mask, which the compiler would make five instructions of
+    constexpr int not_reached = Op::template identity<T>() > T(0) ? _CMP_NLE_UQ : _CMP_NGE_UQ;
+    const auto there = extremum.part(0), here = x.part(0);
+    if constexpr (sizeof(T) == 4) {
+      const auto nearer = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(there, there, _CMP_ORD_Q), there, here, not_reached);
+      extremum.set_part(0, _mm512_mask_mov_ps(there, nearer, here));
+      where.set_part(0, (vector<std::int32_t, N>)_mm512_mask_mov_epi32((__m512i)where.part(0), nearer, _mm512_set1_epi32(place)));
+    } else {
+      const auto nearer = _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(there, there, _CMP_ORD_Q), there, here, not_reached);
+      extremum.set_part(0, _mm512_mask_mov_pd(there, nearer, here));
+      where.set_part(0, (vector<std::int32_t, N>)_mm256_mask_mov_epi32((__m256i)where.part(0), nearer, _mm256_set1_epi32(place)));
+    }
+    return;
+  }
+#endif
+  const auto nearer = is_nearer<Op>(x, extremum);
+  extremum = select(nearer, x, extremum), where = select(mask_cast<4>(nearer), pack<std::int32_t, N>(place), where);
+}
 /// Those of b where they are nearer, or come first and are as near.
 template <class Op, class T, int N> COTANGENT_HOST_INLINE placed<T, N> nearest(placed<T, N> a, const placed<T, N>& b) {
   const auto farther = is_nearer<Op>(a.extremum, b.extremum);
@@ -118,10 +139,11 @@ template <class Layout, class Reductions, int N> struct running_sums {
     reg<T>& sum = sum_of<Reduce>();
     [[maybe_unused]] const reg<T> identity = Op::template identity<T>();
     if constexpr (parts::finds_place) {  // the register of indices has the first lane's
-      auto nearer = is_nearer<Op>(reg<T>(value), sum);
-      if constexpr (E::partial && N > 1) nearer = nearer & first_lanes<int(sizeof(T)), N>(e.count);
-      sum = select(nearer, reg<T>(value), sum);
-      index_of<Reduce>() = select(mask_cast<4>(nearer), pack<std::int32_t, N>(std::int32_t(e.lane)), index_of<Reduce>());
+      if constexpr (E::partial && N > 1) {
+        const auto nearer = is_nearer<Op>(reg<T>(value), sum) & first_lanes<int(sizeof(T)), N>(e.count);
+        sum = select(nearer, reg<T>(value), sum);
+        index_of<Reduce>() = select(mask_cast<4>(nearer), pack<std::int32_t, N>(std::int32_t(e.lane)), index_of<Reduce>());
+      } else keep_nearer<Op>(sum, index_of<Reduce>(), reg<T>(value), std::int32_t(e.lane));
     } else if constexpr (parts::facts.is_found) return;
     else if constexpr (scope == reduction::keeps_lane && keeps_columns) sum = Op::combine(sum, value);
     else if constexpr (scope == reduction::keeps_lane) {
