@@ -263,3 +263,52 @@ TEST_CASE("sums of what the order of two indices chooses") {
   check_chosen<float, 33, 129>(1e-5);
   check_jit(chosen_sums<20, 9001>, 1e-12, between<double, 20>(-1, 1), between<double, 9001>(-1, 1, 1));
 }
+
+namespace {
+/// Sums along both axes and of everything at once, some of them of other terms; and extrema along both.
+constexpr auto both_ways = [](auto a, auto b) {
+  const auto v = ct::vmap(ct::vmap([](auto x, auto y) { return 1 / (ct::sum(ct::square(x - y)) + 0.5); }, ct::in_axes<ct::none, 0>), ct::in_axes<0, ct::none>)(a, b);
+  return std::tuple(ct::sum(v, ct::axis<1>), ct::sum(v, ct::axis<0>), ct::sum(v), ct::sum(v * v, ct::axis<0>), ct::max(v, ct::axis<1>), ct::min(v, ct::axis<0>));
+};
+constexpr auto pulls_both_ways = ct::grad([](auto a, auto b) { return std::get<2>(both_ways(a, b)); }, ct::wrt<0, 1>);
+/// The total of a table of pairs, its sums along rows included, which others need as well.
+constexpr auto total_and_rows = [](auto x) {
+  const auto rows = ct::sum(pair_energies(x), ct::axis<1>);
+  return std::tuple(ct::sum(rows), rows, ct::sum(pair_energies(x)));
+};
+template <class T, ct::extent N, ct::extent M> void check_both_ways(double tolerance) {
+  const auto a = between<T, N, 3>(-1, 1);
+  const auto b = between<T, M, 3>(-1, 1, 1);
+  check_jit(both_ways, tolerance, a, b);
+  check_jit(pulls_both_ways, tolerance, a, b);
+}
+}  // namespace
+
+TEST_CASE("sums along rows and across them at once") {
+  check_both_ways<double, 1, 64>(1e-13);
+  check_both_ways<double, 7, 65>(1e-13);
+  check_both_ways<float, 66, 131>(2e-5);
+  check_both_ways<float, 5, 3>(2e-5);
+  check_jit(both_ways, 1e-12, between<double, 3, 3>(-1, 1), between<double, 8200, 3>(-1, 1, 1));
+  using points = ct::array<double, ct::dyn, 3>;
+  for (const ct::extent n : {0, 1, 2, 5})
+    for (const ct::extent m : {0, 1, 31, 70}) {
+      const auto some = between<double, 70, 3>(-1, 1);
+      points a({n, 3});
+      points b({m, 3});
+      std::copy_n(some.data(), 3 * n, a.data()), std::copy_n(some.data(), 3 * m, b.data());
+      check_jit(pulls_both_ways, 1e-12, a, b);
+    }
+  check_jit(total_and_rows, 1e-12, between<double, 131, 3>(-2, 2));
+  check_jit(total_and_rows, 2e-4, between<float, 300, 3>(-2, 2));
+  const auto a = between<float, 1100, 3>(-1, 1);
+  const auto b = between<float, 1301, 3>(-1, 1, 1);
+  ct::set_num_threads(1);
+  const tensors one = tensors_of(ct::jit(pulls_both_ways)(a, b)), own = tensors_of(ct::jit(total_and_rows)(a));
+  for (const int threads : {2, 7}) {
+    ct::set_num_threads(threads);
+    CHECK(difference(tensors_of(ct::jit(pulls_both_ways)(a, b)), one, 0) == "");
+    CHECK(difference(tensors_of(ct::jit(total_and_rows)(a)), own, 0) == "");
+  }
+  ct::set_num_threads(2);
+}

@@ -94,6 +94,7 @@ struct kernel_shape {
   int widest = 1;          // bytes of the widest type
   bool finds_places = false;  // rows are walked whole
   bool shares_columns = false;  // finds extrema of rows, and neighbouring rows share loads
+  bool only_reduces = false;  // nothing is stored, and no window looked through
   bool scatters = false;   // has a store whose address is computed: order matters
   bool gathers = false;    // has a load each of whose lanes has an address of its own
   bool stores_once = false;
@@ -187,7 +188,8 @@ struct form_facts {
   extent index_strides[max_rank] = {};
   int index_count = 0;
   bool once = false;                   // store_once
-  bool chooses = false, ascends = false;  // apply: a select; whether its first operand is less than, or at most, the second
+  bool chooses = false, ascends = false;  // apply: a select; false where its first operand is greater than the second
+  bool differs = false;                // apply: and false where it is less
   bool is_zero = false;                // a constant
   bool adds = false;                   // reduce: zeros change nothing
   int extremum = 0;                    // reduce: -1 for a least element, 1 for a greatest one
@@ -258,7 +260,7 @@ template <class T, int Dim> constexpr form_facts describe(index<T, Dim>, const e
 template <class Op, class T, class... A> constexpr form_facts describe(apply<Op, T, A...>, const extent*) {
   static_assert(sizeof...(A) <= max_operands);
   form_facts f = form_of_type<T>(action::apply, int(sizeof...(A)));
-  f.chooses = requires { Op::chooses; }, f.ascends = requires { Op::ascends; };
+  f.chooses = requires { Op::chooses; }, f.ascends = requires { Op::ascends; }, f.differs = requires { Op::differs; };
   return f;
 }
 template <class T, int B, class A, class... X> constexpr form_facts describe(store<T, B, A, X...>, const extent* extents) {
@@ -286,6 +288,8 @@ template <class Op, class T, int B, class A> constexpr form_facts describe(reduc
 inline constexpr unsigned runs_tile = 1u << 31;
 /// The bit that says that a condition holds in all lanes inside (kernel_shape::ascends).
 inline constexpr unsigned holds_inside = 1u << 30;
+/// The bit that says that a reduction adds nothing inside.
+inline constexpr unsigned idles_inside = 1u << 29;
 
 /// A kernel's statements and reductions. (Lists of integers: a list of structs costs constant evaluation several times as much.)
 template <int Statements, int Forms> struct table {
@@ -468,7 +472,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   int form_of[Statements + 1] = {};
   unsigned sources_of[Statements + 1] = {};
   unsigned long registers_of[Statements + 1] = {};
-  int reduced[Forms + 1] = {};               // of a reduction: the statement that it reduces
+  int reduced[Forms + 1] = {}, reduces_at[Forms + 1] = {};  // of a reduction: the statement that it reduces, and its own
   const int* operands_at[Statements + 1] = {};
   int counts[3][count_by_type::types] = {};  // of registers, by source and type
   for (int k = 0; k < Statements; ++k) {
@@ -510,7 +514,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
       if (f.strides[dims.last[d]] != 0) r.kept_dims |= std::uint32_t(1) << d;
     const bool keeps_lane = dims.rank > 0 && (r.kept_dims >> (dims.rank - 1) & 1u);
     r.scope = f.finds_place ? reduction::place : keeps_lane ? reduction::keeps_lane : r.kept_dims == 0 ? reduction::whole : reduction::row;
-    reduced[form] = code[-1];
+    reduced[form] = code[-1], reduces_at[form] = k;
     if (f.finds_place) r.index = shape.sums[type_place(dtype::int32)]++, shape.finds_places = true;
   }
   // Extrema of rows, which may be found in any order, of what is loaded alike for neighbouring rows.
@@ -524,6 +528,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   for (int f = 0; f < Forms && only_extrema && of_rows; ++f)
     shared = shared || (kind_of[f] == action::load && own_source[f] == source::varying && forms[f].windowed == 0 && forms[f].strides[dims.last[dims.rank - 2]] == 0);
   shape.shares_columns = shared;
+  shape.only_reduces = !has_stores && !has_window && shape.reductions > 0;
   // Sums of what a choice leaves: by a condition that is one for a row, or by the two indices.
   const auto condition_of = [&](int f) {  // -1, or the condition
     const int choice = reduced[f], *of = operands_at[choice];
@@ -554,9 +559,13 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     const auto dimension = [&](int k) { return kind_of[form_of[indices[k]]] == action::index ? forms[form_of[indices[k]]].dimension : -1; };
     return dimension(0) == dims.last[0] && dimension(1) == lane ? of[0] : -1;
   };
-  shape.ascends = dims.rank == 2 && !has_stores && !has_window && shape.reductions > 0;
+  shape.ascends = dims.rank == 2 && shape.only_reduces;
   for (int i = 0; i < shape.reductions && shape.ascends; ++i) shape.ascends = ascending_choice(t.reduce_forms[i]) >= 0;
-  for (int i = 0; i < shape.reductions && shape.ascends; ++i) sources_of[ascending_choice(t.reduce_forms[i])] |= holds_inside;
+  for (int i = 0; i < shape.reductions && shape.ascends; ++i) {
+    const int form = t.reduce_forms[i], condition = ascending_choice(form);
+    if (!forms[form_of[condition]].differs) sources_of[condition] |= holds_inside;
+    else sources_of[reduces_at[form]] |= idles_inside;
+  }
   // An extremum whose place is found as well shares its register.
   for (int i = 0; i < shape.reductions && shape.finds_places; ++i)
     for (int j = 0; j < shape.reductions; ++j) {

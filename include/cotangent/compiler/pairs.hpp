@@ -10,7 +10,7 @@ namespace cotangent {
 class pair_pass {
  public:
   explicit constexpr pair_pass(const graph& g) : g_(g) {
-    if (find()) drop_shared();
+    if (find()) drop_shared(), find_sums_of_sums();
   }
   constexpr bool changes() const {
     for (const char effect : sums_)
@@ -23,7 +23,10 @@ class pair_pass {
     copy_inputs(r);
     for (int n = 0; n < g_.size(); ++n) {
       if (g_[n].is_input()) continue;
-      if (sums_.items[n] != 0) r.map.items[n] = sum_of_halves(r.map.items[g_.operand(n, 0)], axes(n), sums_.items[n] == exchanged_pairs::changes_sign);
+      if (summed_again_.items[n]) {
+        const int rows = g_.operand(n, 0);
+        r.map.items[n] = sum_of_all(r.map.items[g_.operand(rows, 0)]);
+      } else if (sums_.items[n] != 0) r.map.items[n] = sum_of_halves(r.map.items[g_.operand(n, 0)], axes(n), sums_.items[n] == exchanged_pairs::changes_sign);
       else r.copy(n);
     }
     for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
@@ -35,6 +38,7 @@ class pair_pass {
   static constexpr int least_work = 6;   // operations on a pair: halves cost some
   const graph& g_;
   flag_list sums_;  // per node: what the exchange does to what it sums, if it is to be computed by halves
+  flag_list summed_again_;  // per node: whether it adds up such sums along rows or columns, which it alone uses
 
   constexpr shape axes(int n) const {
     shape list;
@@ -84,13 +88,33 @@ class pair_pass {
     }
   }
 
+  constexpr void find_sums_of_sums() {
+    sequence<int> uses;
+    uses.assign(g_.nodes.size(), 0);
+    for (int i : g_.operands) ++uses[std::size_t(i)];
+    for (int o : g_.outputs) ++uses[std::size_t(o)];
+    summed_again_.assign(g_.nodes.size(), false);
+    for (int n = 0; n < g_.size(); ++n) {
+      if (g_[n].op_id != primitive_of<reduce_sum_p>.id) continue;
+      const int x = g_.operand(n, 0);
+      summed_again_.items[n] = sums_.items[x] == exchanged_pairs::nothing && uses.items[x] == 1 && g_[x].dims.rank == 1 && g_[n].dims.rank == 0;
+    }
+  }
+
+  /// Twice the pairs (i, j) of j > i, and those of j == i.
+  static constexpr value sum_of_all(value x) {
+    const shape dims = x.dims();
+    const value i = iota(*x.b, dtype::int32, dims, 0), j = iota(*x.b, dtype::int32, dims, 1);
+    const value ahead = reduce_sum(select(lt(i, j), x, zeros_like(x)), {0, 1});
+    return 2.0 * ahead + reduce_sum(select(eq(i, j), x, zeros_like(x)), {0, 1});
+  }
   /// Pairs (i, j) of j >= i along the rows, and of j > i along the columns.
   static constexpr value sum_of_halves(value x, const shape& axes, bool changes_sign) {
+    if (axes.rank == 2 && !changes_sign) return sum_of_all(x);
     const shape dims = x.dims(), rows{1}, columns{0};
     const value i = iota(*x.b, dtype::int32, dims, 0), j = iota(*x.b, dtype::int32, dims, 1);
-    const bool all = axes.rank == 2;
-    const value own = reduce_sum(select(le(i, j), x, zeros_like(x)), all ? axes : rows);
-    const value other = reduce_sum(select(lt(i, j), x, zeros_like(x)), all ? axes : columns);
+    const value own = reduce_sum(select(le(i, j), x, zeros_like(x)), rows);
+    const value other = reduce_sum(select(lt(i, j), x, zeros_like(x)), columns);
     if (!changes_sign) return own + other;
     return axes[0] == 1 ? own - other : other - own;
   }

@@ -16,6 +16,7 @@ struct comparison : pointwise_constant {
 };
 struct eq_p : comparison {
   static constexpr std::string_view name = "eq";
+  static constexpr bool ascends = true, differs = true;
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a == b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
 };

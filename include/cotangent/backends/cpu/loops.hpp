@@ -17,6 +17,7 @@ struct lane_plan {
   int together = 1;             // rows that go through the lanes together, as they share loads
   bool sums_lanes = false;      // some reduction is over the lanes
   bool grouped = false;         // see sums_groups_of_rows
+  bool both_ways = false;       // see sums_both_ways
   bool keeps_columns = false;   // results that keep the lanes are in registers while a row, or a group of them, goes through the lanes
   bool has_fixed = false;       // some statement does not depend on the lane
   bool whole = false;           // short rows of whole vectors: nothing is masked
@@ -33,7 +34,8 @@ template <class Layout, class Reductions> inline constexpr lane_plan plan_of = [
   p.width = p.lanes < 0 || p.lanes >= native ? native : p.lanes < 1 ? 1 : int(std::bit_ceil(std::size_t(p.lanes)));
   for (int k = 0; k < Layout::shape.reductions; ++k) p.sums_lanes = p.sums_lanes || facts_of<Reductions>.items[k].scope != reduction::keeps_lane;
   p.grouped = sums_groups_of_rows<Layout, Reductions>();
-  p.keeps_columns = p.grouped || Layout::shape.ascends;
+  constexpr bool both_ways = sums_both_ways<Layout, Reductions>();
+  p.keeps_columns = p.grouped || both_ways || Layout::shape.ascends;
   const int varying = Layout::shape.varying.total();
   p.has_fixed = Layout::shape.fixed.total() > 0;
   p.unroll = varying <= 16 ? 4 : 1;
@@ -43,6 +45,11 @@ template <class Layout, class Reductions> inline constexpr lane_plan plan_of = [
   p.has_inner = (Layout::shape.inner_extent != 0 || Layout::shape.ascends) && p.width > 1 && !is_long_kernel<Layout> && !p.whole;
   const bool few_registers = Layout::shape.fixed.total() + Layout::shape.sums.total() <= 8;  // of each row
   if (Layout::shape.shares_columns && few_registers && varying <= 32 && (p.lanes < 0 || p.lanes >= 16 * p.width)) p.together = rows_together;
+  if (both_ways && !is_long_kernel<Layout> && !p.whole && p.width > 1 && (p.lanes < 0 || p.lanes >= 4 * p.width)) {
+    p.both_ways = true;
+    p.together = rows_both_ways, p.unroll = 1;
+    p.has_inner = false;  // of rows alone, which are few
+  }
   return p;
 }();
 
@@ -167,6 +174,66 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
   (sums[R].template flush<reduction::place>(rows[R]), ...);
 }
 
+/// run_lanes as a function of its own.
+template <class Layout, class Reductions, class Analysis>
+[[gnu::noinline]] void call_lanes(program<Layout, Reductions, Analysis> steps, position<Layout> at, extent first, extent last, sums_of<Layout, Reductions>* sums) {
+  run_lanes(steps, at, first, last, 1, sums);
+}
+/// Evaluates the statements for one vector of each of some rows, which share the sums across them.
+template <bool Inner, class Layout, class Reductions, class Analysis, class Fixed, std::size_t First, std::size_t... R>
+COTANGENT_HOST_INLINE void run_vector_both_ways(program<Layout, Reductions, Analysis> steps, const position<Layout>* rows, extent lane, Fixed* fixed,
+                                                sums_of<Layout, Reductions>* sums, std::index_sequence<First, R...>) {
+  constexpr int N = plan_of<Layout, Reductions>.width, last = int(sizeof...(R));
+  sums[0].template load_columns<false>(lane, N);
+  run_vector<false, Inner>(steps, rows[0], lane, N, false, fixed[0], sums[0]);
+  const auto next = [&](std::size_t r) __attribute__((always_inline)) {
+    sums[r].template take<reduction::keeps_lane>(sums[r - 1]), sums[r].template take<reduction::whole>(sums[r - 1]);
+    run_vector<false, Inner>(steps, rows[r], lane, N, false, fixed[r], sums[r]);
+  };
+  (next(R), ...);
+  sums[last].template store_columns<false>(lane, N);
+  sums[0].template take<reduction::whole>(sums[last]);
+}
+/// Runs the lanes [first, last) of the row at `at` and of those behind it, each of which adds to sums across them behind the one before.
+/// `whole` has the sums of all.
+template <class Layout, class Reductions, class Analysis, std::size_t... R>
+COTANGENT_HOST_INLINE void sweep_both_ways(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent first, extent last,
+                                           sums_of<Layout, Reductions>& whole, std::index_sequence<R...> each) {
+  constexpr lane_plan plan = plan_of<Layout, Reductions>;
+  constexpr int N = plan.width, inner = Layout::dims.rank - 2, count = int(sizeof...(R));
+  position<Layout> rows[] = {((void)R, at)...};
+  fixed_registers<Layout, N> fixed[count];
+  sums_of<Layout, Reductions> sums[count];
+  const auto start = [&](extent r) __attribute__((always_inline)) {
+    rows[r].index[inner] += r;
+    if constexpr (plan.has_fixed) {
+      evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
+      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+      evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
+    }
+    sums[r].to = whole.to;
+    sums[r].locate(rows[r]);
+    sums[r].template clear<reduction::row>();
+  };
+  (start(extent(R)), ...);
+  sums[0].template take<reduction::whole>(whole);
+  extent lane = first;
+  if constexpr (Layout::shape.ascends)
+    for (; lane < at.index[0] + count && lane + N <= last; lane += N) run_vector_both_ways<false>(steps, rows, lane, fixed, sums, each);
+  for (; lane + N <= last; lane += N) run_vector_both_ways<Layout::shape.ascends>(steps, rows, lane, fixed, sums, each);
+  if (lane < last) {
+    sums_of<Layout, Reductions> rest[] = {sums[R]...};  // not the ones above, which stay in registers
+    for (int r = 0; r < count; ++r) {
+      if (r > 0) rest[r].template take<reduction::whole>(rest[r - 1]);
+      call_lanes(steps, rows[r], lane, last, rest + r);
+    }
+    ((sums[R] = rest[R]), ...);
+    sums[0].template take<reduction::whole>(sums[count - 1]);
+  }
+  (sums[R].template flush<reduction::row>(rows[R]), ...);
+  whole.template take<reduction::whole>(sums[0]);
+}
+
 /// Runs the points of a box in order, in this thread, adding reductions to `to`.
 template <class Layout, class Reductions, class Analysis>
 COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, position<Layout> at, const extent* extents, const box& b,
@@ -190,9 +257,10 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
   for ([[maybe_unused]] extent summed = 0; row < b.last_row;) {
     extent rows = 1;
     if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
-    if (plan.together > 1 && b.last_row - row >= plan.together && extents[outer - 1] - at.index[outer - 1] >= plan.together) {
-      rows = plan.together;
-      if constexpr (plan.together > 1) sweep_together(steps, at, b.first_lane, b.last_lane, to, std::make_index_sequence<std::size_t(plan.together)>());
+    const bool some = plan.together > 1 && b.last_row - row >= plan.together && extents[outer - 1] - at.index[outer - 1] >= plan.together;
+    if (some) rows = plan.together;
+    if (some && !plan.both_ways) {
+      if constexpr (plan.together > 1 && !plan.both_ways) sweep_together(steps, at, b.first_lane, b.last_lane, to, std::make_index_sequence<std::size_t(plan.together)>());
     } else if constexpr (!reduces) {
       run_lanes(steps, at, b.first_lane, b.last_lane, rows, sums);
     } else {
@@ -203,8 +271,11 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
       for (extent lane = first; lane < b.last_lane; lane += block) {
         const extent last = smaller(lane + block, b.last_lane);
         for (auto& s : sums) s.template clear<reduction::row>();
-        run_lanes(steps, at, lane, last, rows, sums);
-        finish_sums<reduction::row>(sums, at);
+        if constexpr (plan.both_ways) {
+          if (some) sweep_both_ways(steps, at, lane, last, sums[0], std::make_index_sequence<std::size_t(plan.together)>());
+          else call_lanes(steps, at, lane, last, sums);
+        } else run_lanes(steps, at, lane, last, rows, sums);
+        if (!some) finish_sums<reduction::row>(sums, at);
         if ((summed += (last - lane) * rows) >= block) {
           finish_sums<reduction::whole>(sums, at);
           for (auto& s : sums) s.template clear<reduction::whole>();
@@ -364,13 +435,17 @@ template <class Layout, class Reductions> class tasks {
       each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {  // the partial results of this task
         using parts = reduce_parts<Reduce>;
         constexpr int place = parts::facts.place;
-        if (copies_[place] > 0)
-          to.base[place] = static_cast<typename parts::type*>(to.base[place]) + cut_.copy(parts::facts, chunk, block) * results_[place].size;
+        if (copies_[place] == 0) return;
+        const extent copy = cut_.copy(parts::facts, chunk, block);
+        auto* const own = static_cast<typename parts::type*>(to.base[place]) + copy * results_[place].size;
+        to.base[place] = own;
+        if (is_of_one_task(place)) set_to_identity<Reduce>(own + begin_of_copy(copy, apart<Reduce>(), results_[place].size), own + results_[place].size);
       });
-      part_(at_, extents_,
-            {chunk * cut_.rows_per_chunk, smaller((chunk + 1) * cut_.rows_per_chunk, cut_.rows), block * cut_.lanes_per_block,
-             smaller((block + 1) * cut_.lanes_per_block, cut_.lanes)},
-            to);
+      for (int piece = 0; piece < (cut_.folds ? 2 : 1); ++piece)
+        part_(at_, extents_,
+              {cut_.first_row(chunk, piece > 0), cut_.last_row(chunk, piece > 0), block * cut_.lanes_per_block,
+               smaller((block + 1) * cut_.lanes_per_block, cut_.lanes)},
+              to);
     });
     each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
       constexpr int place = reduce_parts<Reduce>::facts.place;
@@ -384,22 +459,32 @@ template <class Layout, class Reductions> class tasks {
     constexpr int place = parts::facts.place;
     if (copies_[place] == 0) return start_reduction<Reduce>(at_, extents_, to_, 0);
     T* const base = copy_at<Reduce>(memory, 0);
-    const extent n = copies_[place] * results_[place].size;
-    for (extent i = 0; i < n; ++i) base[i] = parts::operation::template identity<T>();
+    if (!is_of_one_task(place)) set_to_identity<Reduce>(base, base + copies_[place] * results_[place].size);
     to_.base[place] = base;
     pack_strides(place);
+  }
+  /// Whether each copy of a reduction's results belongs to one task, which sets it to the identity while it is in that core's cache.
+  bool is_of_one_task(int place) const { return copies_[place] == cut_.tasks(); }
+  template <class Reduce> static void set_to_identity(typename reduce_parts<Reduce>::type* first, typename reduce_parts<Reduce>::type* last) {
+    std::fill(first, last, reduce_parts<Reduce>::operation::template identity<typename reduce_parts<Reduce>::type>());
+  }
+  /// By how many results later than the one before each copy begins: where points begin at the diagonal, rows add to none behind it.
+  template <class Reduce> extent apart() const {
+    constexpr reduce_facts facts = reduce_parts<Reduce>::facts;
+    return Layout::shape.ascends && facts.scope == reduction::keeps_lane && is_of_one_task(facts.place) ? cut_.rows_per_chunk : 0;
   }
 
   template <class Reduce> void combine(typename reduce_parts<Reduce>::type* partial) {
     using parts = reduce_parts<Reduce>;
-    combine_results<typename parts::operation>(parts::facts.place, partial, static_cast<typename parts::type*>(at_.buffers[parts::buffer]) + value_of<parts::offset>(at_.slots));
+    combine_results<typename parts::operation>(parts::facts.place, partial, static_cast<typename parts::type*>(at_.buffers[parts::buffer]) + value_of<parts::offset>(at_.slots),
+                                                  apart<Reduce>());
   }
   /// Combines the partial results of the reduction number `place`, in order, into the caller's buffer.
-  template <class Op, class T> void combine_results(int place, T* partial, T* base) const {
+  template <class Op, class T> void combine_results(int place, T* partial, T* base, extent apart) const {
     const results<Layout>& r = results_[place];
-    constexpr extent block = 4096;
+    constexpr extent block = 1024;
     parallel_for(divide_up(r.size, block), [&](extent b) {
-      combine_copies<Op, T, mask_bytes<Layout>>(partial, r.size, copies_[place], b * block, smaller((b + 1) * block, r.size));
+      combine_copies<Op, T, mask_bytes<Layout>>(partial, r.size, copies_[place], apart, b * block, smaller((b + 1) * block, r.size));
     });
     r.each([base, partial](extent i) mutable { base[i] = *partial++; });
   }

@@ -10,18 +10,24 @@ using namespace kernels;
 
 /// How many neighbouring rows that share loads go through the lanes together.
 inline constexpr int rows_together = 4;
+/// The same of rows whose sums, and those across them, are to stay in registers.
+inline constexpr int rows_both_ways = 2;
 
 /// Tasks are (chunk of rows) x (block of lanes). A row is one index of the outer dimensions, in row-major order.
 struct partition {
   extent rows = 1;
   extent lanes = 1;
-  extent rows_per_chunk = 1;
+  extent rows_per_chunk = 1;  // or per piece of a chunk
   extent lanes_per_block = 1;
   extent row_chunks = 1;
   extent lane_blocks = 1;
+  bool folds = false;  // a chunk is two pieces, one as far from the first row as the other is from the last
   int depth = 0;  // chunk boundaries lie between indices of the first `depth` dimensions
 
   constexpr extent tasks() const { return row_chunks * lane_blocks; }
+  /// The rows [first, last) of a chunk, or of its second piece.
+  constexpr extent first_row(extent chunk, bool second = false) const { return smaller((second ? 2 * row_chunks - 1 - chunk : chunk) * rows_per_chunk, rows); }
+  constexpr extent last_row(extent chunk, bool second = false) const { return smaller(first_row(chunk, second) + rows_per_chunk, rows); }
 
   /// Whether two chunks of rows, or two blocks of lanes, may add to one result of a reduction.
   constexpr bool rows_share(const reduce_facts& reduce) const {
@@ -53,7 +59,7 @@ constexpr extent results_of(int rank, const reduce_facts& reduce, const extent* 
 constexpr partition partition_of(const kernel_shape& shape, int rank, const reduce_facts* reductions, const extent* extents) {
   constexpr extent task_work = extent(1) << 16;    // statements evaluated per task, at least: some microseconds
   const extent most_tasks = shape.shares_columns ? 1024 / rows_together : 1024;
-  constexpr extent enough_tasks = 64;              // beyond it, sums are not cut further
+  const extent enough_tasks = shape.ascends ? 32 : 64;  // beyond it, sums are not cut further
   constexpr extent lanes_at_once = 1024;           // shortest block of a row
   constexpr extent lanes_in_cache = 4096;          // longest block of results that rows are added to
   const int outer = rank > 0 ? rank - 1 : 0;
@@ -100,9 +106,12 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
   }
   if (shape.finds_places) blocks = 1;
   const extent rows_per_index = prefix > 0 ? p.rows / prefix : 0;
-  p.rows_per_chunk = divide_up(prefix, chunks) * rows_per_index;
+  // Where points begin at the diagonal, the last rows are the shortest.
+  p.folds = shape.ascends && chunks > 1;
+  const int pieces = p.folds ? 2 : 1;
+  p.rows_per_chunk = divide_up(prefix, pieces * chunks) * rows_per_index;
   if (p.rows_per_chunk < 1) p.rows_per_chunk = 1;
-  p.row_chunks = divide_up(p.rows, p.rows_per_chunk);
+  p.row_chunks = divide_up(divide_up(p.rows, p.rows_per_chunk), pieces);
   p.lanes_per_block = divide_up(divide_up(p.lanes, blocks), 64) * 64;
   if (adds_rows && !shape.scatters && !shape.finds_places) p.lanes_per_block = smaller(p.lanes_per_block, lanes_in_cache);
   if (p.lanes_per_block < 1) p.lanes_per_block = 1;

@@ -113,10 +113,25 @@ template <class Layout, class Reductions> constexpr bool sums_groups_of_rows() {
   return some;
 }
 
+/// Whether a kernel only reduces, along rows as well as across them: rows that go through the lanes together then share the
+/// registers of results across them.
+template <class Layout, class Reductions> constexpr bool sums_both_ways() {
+  if (Layout::dims.rank < 2 || !Layout::shape.only_reduces) return false;
+  const std::uint32_t inner = std::uint32_t(1) << (Layout::dims.rank >= 2 ? Layout::dims.rank - 2 : 0);
+  bool along = false, across = false;
+  for (int k = 0; k < Layout::shape.reductions; ++k) {
+    const reduce_facts& r = facts_of<Reductions>.items[k];
+    if (r.scope == reduction::place || (r.scope == reduction::keeps_lane && (r.kept_dims & inner) != 0)) return false;
+    along = along || r.scope == reduction::row;
+    across = across || r.scope == reduction::keeps_lane;
+  }
+  return along && across;
+}
+
 /// The reductions of a kernel while it runs: sums in registers, one per lane.
 template <class Layout, class Reductions, int N> struct running_sums {
   static constexpr int bytes = mask_bytes<Layout>;
-  static constexpr bool keeps_columns = sums_groups_of_rows<Layout, Reductions>() || Layout::shape.ascends;
+  static constexpr bool keeps_columns = sums_groups_of_rows<Layout, Reductions>() || sums_both_ways<Layout, Reductions>() || Layout::shape.ascends;
   template <class T> using reg = register_type<T, N, bytes>;
 
   sum_registers<Layout, N> sums;
@@ -194,6 +209,13 @@ template <class Layout, class Reductions, int N> struct running_sums {
   template <bool Partial> COTANGENT_HOST_INLINE void store_columns(extent lane, int count) {
     each_reduction(columns(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
       store_row<Reduce, Partial>(sum_of<Reduce>(), lane, count);
+    });
+  }
+
+  /// Goes on with the sums of one scope where another row left them.
+  template <reduction Scope> COTANGENT_HOST_INLINE void take(const running_sums& before) {
+    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      sum_of<Reduce>() = const_cast<running_sums&>(before).template sum_of<Reduce>();
     });
   }
 
@@ -285,18 +307,21 @@ template <class Layout> struct results {
   }
 };
 
-/// Combines the partial results of tasks, in the order of the tasks, into the first of them.
-template <class Op, class T, int Bytes> void combine_copies(T* first, extent size, extent copies, extent begin, extent end) {
+/// The first of a copy's `size` results that its task adds to, if each copy begins `apart` results behind the one before, or with the
+/// vector around that one.
+constexpr extent begin_of_copy(extent copy, extent apart, extent size) { return smaller(copy * apart / native_bytes * native_bytes, size); }
+
+/// Combines the results [begin, end) of the copies of tasks, in the order of the tasks, into the first of them.
+template <class Op, class T, int Bytes> void combine_copies(T* first, extent size, extent copies, extent apart, extent begin, extent end) {
   constexpr int N = native_bytes / Bytes;
   using reg = register_type<T, N, Bytes>;
-  extent i = begin;
-  for (; i + N <= end; i += N) {
-    reg sum = reg::load(first + i);
-    for (extent c = 1; c < copies; ++c) sum = Op::combine(sum, reg::load(first + c * size + i));
-    sum.store(first + i);
+  for (extent c = 1; c < copies; ++c) {
+    const T* copy = first + c * size;
+    const extent own = begin_of_copy(c, apart, size);
+    extent i = begin > own ? begin : own;
+    for (; i + N <= end; i += N) Op::combine(reg::load(first + i), reg::load(copy + i)).store(first + i);
+    for (; i < end; ++i) combine_into<Op, Bytes>(first + i, copy[i]);
   }
-  for (; i < end; ++i)
-    for (extent c = 1; c < copies; ++c) combine_into<Op, Bytes>(first + i, first[c * size + i]);
 }
 
 }  // namespace COTANGENT_ISA

@@ -410,7 +410,8 @@ template <class T, int B, class A, unsigned Sources, class E> struct step<store_
 template <class Op, class T, int B, class A, reduce_facts Facts, unsigned Sources, class E>
 struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
-    e.reductions.add(resolved_reduce<reduce<Op, T, B, A>, Facts>{}, e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)), e);
+    if constexpr (!E::inner || (Sources & facts::idles_inside) == 0)
+      e.reductions.add(resolved_reduce<reduce<Op, T, B, A>, Facts>{}, e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)), e);
   }
 };
 
