@@ -1,6 +1,10 @@
 /// Programs whose parts run on several threads: the same bits with 1, 2 and 3 of them, and, under the thread sanitizer, no races. Small,
 /// as the sanitizer makes them slow; what they compute is tested elsewhere.
 
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
 #include <cotangent/cotangent.hpp>
 
 #include "catch.hpp"
@@ -34,6 +38,16 @@ constexpr auto layer_both_ways = [](auto g, auto x, auto gain, auto bias) {
   return std::tuple(y, by_x, by_gain, by_bias, ct::sum(by_x * y), ct::max(by_x, ct::axis<0>), ct::any(y > 3.0, ct::axis<0>));
 };
 
+/// A step of a stencil and its cotangents.
+constexpr auto stencil = [](auto x, auto y) {
+  const auto change = ct::roll<0>(x, 1) - ct::roll<0>(x, -1) + ct::roll<1>(y, 1) * ct::roll<1>(x, -1);
+  return std::tuple(x + 0.1 * change, y - 0.1 * change, ct::sum(change));
+};
+constexpr auto stencil_both_ways = [](auto x, auto y) {
+  const auto [results, pullback] = ct::vjp(stencil, x, y);
+  return std::tuple(results, pullback(results));
+};
+
 /// Quadratic forms of points minus centres: [k, d, d] factors, [k, d] centres, [n, d] points.
 constexpr auto forms_loss = [](auto q, auto centres, auto x) {
   const auto forms = ct::vmap([](auto q, auto centre, auto x) { return ct::vmap([](auto q, auto c, auto x) { return ct::sum(ct::square(ct::matmul(ct::tril(q), x - c))); }, ct::in_axes<ct::none, ct::none, 0>)(q, centre, x); },
@@ -42,6 +56,20 @@ constexpr auto forms_loss = [](auto q, auto centres, auto x) {
 };
 
 }  // namespace
+
+TEST_CASE("each number is taken once, by any number of threads") {
+  for (const int threads : {1, 2, 7, 100}) {
+    ct::set_num_threads(threads);
+    for (const ct::extent count : {0, 1, 2, 5, 64, 97, 1000}) {
+      std::vector<std::atomic<int>> taken(std::size_t(count) + 1);
+      ct::host::parallel_for(count, [&](ct::extent i) { ++taken[std::size_t(i)]; });
+      CHECK(std::count(taken.begin(), taken.end(), 1) == count);
+    }
+  }
+  ct::set_num_threads(2);
+}
+
+TEST_CASE("stencils") { check_threads(stencil_both_ways, between<float, 1100, 130>(-1, 1), between<float, 1100, 130>(-1, 1, 1)); }
 
 TEST_CASE("rows and the sums over them") {
   const auto x = between<float, 601, 70>(-2, 2), g = between<float, 601, 70>(-1, 1, 1);

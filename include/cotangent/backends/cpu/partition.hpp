@@ -60,6 +60,7 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
   constexpr extent task_work = extent(1) << 16;    // statements evaluated per task, at least: some microseconds
   const extent most_tasks = shape.shares_columns ? 1024 / rows_together : 1024;
   const extent enough_tasks = shape.ascends ? 32 : 64;  // beyond it, sums are not cut further
+  constexpr extent rows_of_stencils = 16;          // per task, where there are many
   constexpr extent lanes_at_once = 1024;           // shortest block of a row
   constexpr extent lanes_in_cache = 4096;          // longest block of results that rows are added to
   const int outer = rank > 0 ? rank - 1 : 0;
@@ -68,7 +69,9 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
   p.lanes = rank > 0 ? extents[rank - 1] : 1;
   for (int d = 0; d < outer; ++d) p.rows *= extents[d];
   const extent points = p.rows * p.lanes;
-  const extent wanted = shape.scatters ? 1 : smaller(points / task_work * shape.work + points % task_work * shape.work / task_work, most_tasks);
+  extent wanted = shape.scatters ? 1 : smaller(points / task_work * shape.work + points % task_work * shape.work / task_work, most_tasks);
+  // A task's first and last rows share what they read with those of other tasks, which another core may have.
+  if (shape.shares_rows && wanted > enough_tasks) wanted = smaller(wanted, divide_up(p.rows, rows_of_stencils) > enough_tasks ? divide_up(p.rows, rows_of_stencils) : enough_tasks);
 
   // What all reductions keep can be cut freely; what one of them sums over needs partial results.
   std::uint32_t kept_by_all = ~0u;

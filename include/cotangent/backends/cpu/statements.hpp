@@ -178,19 +178,19 @@ template <class... Indices> inline constexpr bool scattered = false;
 template <class... T, source... From, int... Place, extent... Stride>
 inline constexpr bool scattered<index_register<T, From, Place, Stride>...> = (false || ... || (From == source::varying));
 
+/// Asks for what the lanes come to soon, from the first element of these lanes on (facts::leads).
+template <unsigned Sources, bool Writes, class E, class T> COTANGENT_HOST_INLINE void prefetch_lanes([[maybe_unused]] const E& e, [[maybe_unused]] const T* p) {
+  constexpr extent vectors = 16, in_cache = extent(1) << 18;
+  if constexpr ((Sources & facts::leads) != 0 && !E::partial && E::lanes * int(sizeof(T)) >= 16)
+    if (E::layout::shape.gathers || E::layout::points_of(e.at.slots) * extent(sizeof(T)) >= in_cache) __builtin_prefetch(p + vectors * E::lanes, Writes);
+}
+
 /// Number k of table::registers.
 COTANGENT_INLINE constexpr int place_in(unsigned long places, int k) { return int(places >> (16 * k) & 0xffffu); }
 
 /// How a form runs: `step<Form, Sources, E>::run(e, places)`, where the register that it defines and its operands are of
 /// these sources, and `places` is of table::registers.
 template <class Form, unsigned Sources, class E> struct step;
-
-/// Asks for what follows the lanes at p soon. Loads from everywhere make the processor lose sight of where other arrays are read one
-/// element after the other.
-template <class Layout, class T> COTANGENT_INLINE void prefetch_ahead([[maybe_unused]] const T* p) {
-  constexpr std::ptrdiff_t ahead = 2048;  // bytes
-  if constexpr (Layout::shape.gathers) __builtin_prefetch(reinterpret_cast<const char*>(p) + ahead);
-}
 
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<load<T, B, A, X...>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
@@ -213,7 +213,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
       }
     } else if constexpr (stride == 0 || E::lanes == 1) r = reg(*p);
     else if constexpr (stride == 1) {
-      if constexpr (sizeof...(X) == 0) prefetch_ahead<typename E::layout>(p);
+      prefetch_lanes<Sources, false>(e, p);
       if constexpr (E::partial) r = reg::load(p, e.count);
       else r = reg::load(p);
     } else if constexpr (E::partial) r = reg::load_strided(p, value_of<stride>(e.at.slots), e.count);
@@ -274,6 +274,7 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
     const int count = E::partial ? e.count : E::lanes;
     const bool at_end = n >= 0 && (first < 0 || first + count > n);
     if constexpr (along == 1 && E::lanes > 1) {
+      prefetch_lanes<Sources, false>(e, p + first);
       if (!at_end) r = E::partial ? reg::load(p + first, count) : reg::load(p + first);
       else if (!wraps) r = reg::load(p + first, int(smaller(count, n - first)), int(first < 0 ? -first : 0));
       else if (n >= E::lanes) r = load_wrapped<reg, E::lanes>(p, first, n, count);
@@ -385,6 +386,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     } else if constexpr (E::lanes == 1) value.store(p);
     else if constexpr (stride == 1) {
       if constexpr (is_long_kernel<typename E::layout>) prefetch_rows<true, typename E::layout, E::lanes>(p, 1, 1, e.at.slots);
+      else prefetch_lanes<Sources, true>(e, p);
       if constexpr (E::partial) value.store(p, e.count);
       else value.store(p);
     } else if constexpr (E::partial) value.store_strided(p, value_of<stride>(e.at.slots), e.count);

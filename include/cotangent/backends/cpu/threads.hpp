@@ -42,17 +42,32 @@ inline void set_num_threads(int n) { host::thread_limit().store(n < 1 ? 1 : n, s
 
 namespace host {
 
+/// Some neighbouring numbers, which threads take one by one.
+struct alignas(64) number_range {
+  std::atomic<extent> next;
+  extent last;
+};
+
 /// body(context, i) for every i in [0, count), on up to num_threads() threads, in any order; returns when all are
 /// done. Inline, in order, when there is one task or one thread. May be nested.
+///
+/// Each thread begins with a part of the numbers of its own, the same in each call with this count: tasks that are neighbours read from
+/// the same memory, and the next kernel what this one wrote. Who has done its part helps others.
 inline void parallel_for(extent count, void (*body)(const void*, extent), const void* context) {
+  constexpr extent most_ranges = 64;
   const extent threads = count < num_threads() ? count : num_threads();
   if (threads <= 1) {
     for (extent i = 0; i < count; ++i) body(context, i);
     return;
   }
-  std::atomic<extent> next{0};
-  const auto worker = [&](extent) {
-    for (extent i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(context, i);
+  number_range ranges[most_ranges];
+  const extent parts = threads < most_ranges ? threads : most_ranges;
+  for (extent p = 0; p < parts; ++p) ranges[p].next.store(count * p / parts, std::memory_order_relaxed), ranges[p].last = count * (p + 1) / parts;
+  const auto worker = [&](extent thread) {
+    for (extent k = 0; k < parts; ++k) {
+      number_range& r = ranges[(thread + k) % parts];
+      for (extent i; (i = r.next.fetch_add(1, std::memory_order_relaxed)) < r.last;) body(context, i);
+    }
   };
 #ifdef COTANGENT_THREAD_SANITIZER
   std::vector<std::thread> others;
