@@ -228,6 +228,57 @@ TEST_CASE("sums of terms with factors of their rows") {
   CHECK(shifted(1) == -16);
 }
 
+namespace {
+/// The sum of a product with quotients by what rows are reduced to; and of one whose other factor is a product of matrices.
+constexpr auto shares = [](auto x, auto g) {
+  const auto e = ct::exp(x), y = e / ct::sum(e, ct::axis<1>, ct::keepdims);
+  return std::tuple(y, ct::sum(-g * (y / ct::sum(e, ct::axis<1>, ct::keepdims)), ct::axis<1>), ct::sum(y * (g * 3.0), ct::axis<1>));
+};
+constexpr auto mixed_shares = [](auto x, auto w) {
+  const auto e = ct::exp(x), y = e / ct::sum(e, ct::axis<1>, ct::keepdims);
+  return std::pair(y, ct::sum(y * ct::matmul(x, w), ct::axis<1>));
+};
+constexpr auto softmax_both_ways = [](auto x, auto g) {
+  const auto [y, pull] = ct::vjp(softmax, x);
+  return std::tuple(y, pull(g));
+};
+template <class T, ct::extent N, ct::extent M> void check_shares(double tolerance) {
+  const auto x = between<T, N, M>(-2, 2), g = between<T, N, M>(-1, 1, 1);
+  check_jit(shares, tolerance, x, g);
+  check_jit(softmax_both_ways, tolerance, x, g);
+}
+}  // namespace
+
+TEST_CASE("sums of quotients by what their rows are reduced to need not wait for it") {
+  check_shares<float, 603, 1000>(2e-5);  // larger than the caches: the rows to come are asked for
+  check_shares<double, 301, 900>(1e-12);
+  check_shares<double, 7, 33>(1e-12);
+  check_shares<float, 1, 5>(2e-5);
+  check_shares<float, 40, 1>(2e-5);
+  check_jit(mixed_shares, 1e-12, between<double, 50, 40>(-1, 1), between<double, 40, 40>(-1, 1, 1));
+  using table = ct::array<float, ct::dyn, ct::dyn>;
+  const auto some = between<float, 700, 900>(-2, 2);
+  for (const auto& [n, m] : {std::pair{0, 7}, {1, 1}, {5, 31}, {64, 1000}, {700, 900}}) {
+    table x({n, m}), g({n, m});
+    for (ct::extent k = 0; k < x.size(); ++k) x.data()[k] = some.data()[k], g.data()[k] = some.data()[some.size() - 1 - k];
+    check_jit(shares, 2e-5, x, g);
+    check_jit(softmax_both_ways, 2e-5, x, g);
+  }
+  // The square of such a sum may be more than the largest number.
+  ct::array<float, 20, 4> far, ones;
+  std::fill_n(far.data(), far.size(), 60.0f), std::fill_n(ones.data(), ones.size(), 1.0f);
+  check_jit(shares, 2e-5, far, ones);
+  const auto x = between<float, 603, 1000>(-2, 2), g = between<float, 603, 1000>(-1, 1, 1);
+  CHECK(count(ct::jit(softmax_both_ways).kernels(x, g), "kernel over [603,1000]") == 3);
+  ct::set_num_threads(1);
+  const tensors one = tensors_of(ct::jit(softmax_both_ways)(x, g));
+  for (const int threads : {2, 7}) {
+    ct::set_num_threads(threads);
+    CHECK(difference(tensors_of(ct::jit(softmax_both_ways)(x, g)), one, 0) == "");
+  }
+  ct::set_num_threads(2);
+}
+
 TEST_CASE("a kernel that nothing waits for joins a later one, but not past what reads its results") {
   const auto x = between<double, 300, 256>(-1, 1);
   const auto apart = [](auto x) {  // the first kernel's result is a column's sum, which the second needs

@@ -90,7 +90,7 @@ class scheduler {
       if (makes_something(groups_[std::size_t(order_[i])])) emit_group(int(i));
     if (choices_.row_blocks) form_blocks(out_, g_, choices_);
     find_lifetimes();
-    place_blocks(out_);
+    place_blocks(out_, g_);
     out_.output_buffers = output_buffers_;
     return std::move(out_);
   }

@@ -56,6 +56,11 @@ template <class Op, class T, class... Operands> struct apply {};
 /// Buffer[access + sum of indexed] <- operand
 template <class T, int Buffer, class Access, class... Indexed> struct store {};
 
+/// register <- Buffer[access], and asks for what lies ahead_bytes behind it, if the array is a large one: the rows after those that a
+/// thread works on at a time, which it comes to soon
+template <class T, int Buffer, class Access> struct load_ahead {};
+inline constexpr extent ahead_bytes = extent(1) << 16;
+
 /// Buffer[access] <- operand, in an array that nothing reads soon: past the caches if it is a large one
 template <class T, int Buffer, class Access> struct store_once {};
 /// What a large one has at least, in bytes.

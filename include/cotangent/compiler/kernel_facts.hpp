@@ -227,6 +227,7 @@ template <class T, int B, class A, class... X> constexpr form_facts describe(loa
   (void)done;
   return f;
 }
+template <class T, int B, class A> constexpr form_facts describe(load_ahead<T, B, A>, const extent* extents) { return describe(load<T, B, A>{}, extents); }
 /// The offset of a window that wraps around n elements, as the one nearest to 0 that reads the same.
 constexpr extent nearest_offset(extent offset, extent n, bool wraps) {
   if (!wraps || is_slot(n) || n < 1) return offset;
@@ -454,7 +455,9 @@ constexpr void mark_streams(const form_facts* forms, const action* kinds, const 
     const action kind = kinds[form_of[k]];
     if (kind != action::load && kind != action::store) continue;
     const form_facts& f = forms[form_of[k]];
-    if (f.index_count > 0 || f.strides[lane] != 1) continue;
+    bool repeats = lane > 0;  // in each row
+    for (int d = 0; d < lane; ++d) repeats = repeats && f.strides[d] == 0;
+    if (f.index_count > 0 || f.strides[lane] != 1 || repeats) continue;
     int& first = leader.items[f.buffer];
     streams += first < 0;
     if (first < 0 || (kind == action::load && ahead(f) > ahead(forms[form_of[first]]))) first = k;

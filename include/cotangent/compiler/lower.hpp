@@ -30,7 +30,7 @@ constexpr unsigned long element_bits(dtype d, std::uint64_t bits) {
 /// Appends what the form of statement k depends on.
 template <class Graph> constexpr void append_signature(sequence<extent>& to, const statement* statements, int k, const window* windows, const Graph& g) {
   const statement& s = statements[k];
-  to.push_back(extent(s.what) + 8 * s.finds_place + 16 * extent(s.type));
+  to.push_back(extent(s.what) + 8 * (s.finds_place || s.ahead) + 16 * extent(s.type));
   if (s.what == statement::constant) return to.push_back(extent(s.bits));
   if (s.what == statement::index) return to.push_back(s.dimension);
   to.push_back(s.buffer), to.push_back(extent(s.op_id));
@@ -143,6 +143,7 @@ template <const auto& Plan, const auto& Graph> struct lowering {
       return []<std::size_t... K>(std::index_sequence<K...>) {
         return type_is<kernels::load_window<T, b, access_of<I>, window_type<Plan.statements[I].windows + int(K)>...>>{};
       }(std::make_index_sequence<std::size_t(std::popcount(Plan.statements[I].windowed))>{});
+    else if constexpr (what == statement::load && Plan.statements[I].ahead) return type_is<kernels::load_ahead<T, b, access_of<I>>>{};
     else if constexpr (what == statement::load)
       return []<std::size_t... K>(std::index_sequence<K...>) {
         return type_is<kernels::load<T, b, access_of<I>, indexed<Plan.statements[I].indexed[K], Plan.statements[I].indexed_strides.dims[K]>...>>{};

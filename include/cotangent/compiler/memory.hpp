@@ -193,7 +193,7 @@ template <std::size_t Capacity> struct packed_plan {
   constexpr void put(const statement& s) {
     extent* to = data.extend(9 + std::size_t(s.register_count));
     if (!to) return;
-    to[0] = s.what + 16 * s.finds_place, to[1] = extent(s.type), to[2] = s.node, to[3] = extent(s.op_id), to[4] = extent(s.bits), to[5] = s.dimension;
+    to[0] = s.what + 16 * s.finds_place + 32 * s.ahead, to[1] = extent(s.type), to[2] = s.node, to[3] = extent(s.op_id), to[4] = extent(s.bits), to[5] = s.dimension;
     to[6] = s.buffer, to[7] = s.indexed_strides.rank, to[8] = s.register_count;
     for (int i = 0; i < s.register_count; ++i) to[9 + i] = s.registers[i];
     if (s.buffer < 0) return;
@@ -233,7 +233,7 @@ template <plan_sizes S> struct plan {
     statement* const made = statements.data();
     for (statement* at = made; at != made + S.statements; ++at) {
       statement& s = *at;
-      s.what = statement::kind(from[0] % 16), s.finds_place = from[0] >= 16, s.type = dtype(from[1]), s.node = int(from[2]), s.op_id = std::uint64_t(from[3]);
+      s.what = statement::kind(from[0] % 16), s.finds_place = (from[0] & 16) != 0, s.ahead = (from[0] & 32) != 0, s.type = dtype(from[1]), s.node = int(from[2]), s.op_id = std::uint64_t(from[3]);
       s.bits = std::uint64_t(from[4]), s.dimension = int(from[5]), s.buffer = int(from[6]);
       s.indexed_strides.rank = int(from[7]), s.register_count = int(from[8]);
       from += 9;

@@ -257,6 +257,53 @@ constexpr value repeated_along(value x, const shape& axes) {
   }
   return broadcast_in_dim(reshape(from, dims), left, map);
 }
+/// A product or quotient taken apart: the factors that do not change along some axes, without these, and the others, of which at least
+/// one must be there.
+struct scaled_term {
+  sequence<value> factors;
+  value rest;
+  bool negative = false;
+
+  constexpr scaled_term(value x, const shape& axes) : axes_(axes) { take(x, 4); }
+  /// The sum along the axes, which need not wait for the factors. Null if there are none.
+  constexpr value sum() const {
+    if (factors.size() == 0 || !rest) return {};
+    value r = reduce_sum(rest, axes_);
+    for (const value& f : factors) r = f * r;  // one by one: the square of a small one could be zero
+    return negative ? -r : r;
+  }
+
+ private:
+  const shape& axes_;
+
+  static constexpr bool is(value x, std::uint64_t op) { return x.get().op_id == op; }
+  static constexpr value operand(value x, int k) { return {x.b, x.b->g.operand(x.id, k)}; }
+  constexpr void take(value x, int depth) {
+    if (const value f = repeated_along(x, axes_)) factors.push_back(f);
+    else if (is(x, primitive_of<neg_p>.id)) negative = !negative, take(operand(x, 0), depth);
+    else if (depth > 0 && is(x, primitive_of<mul_p>.id)) take(operand(x, 0), depth - 1), take(operand(x, 1), depth - 1);
+    else if (const value divisor = is(x, primitive_of<div_p>.id) ? repeated_along(operand(x, 1), axes_) : value{}; depth > 0 && divisor) {
+      factors.push_back(1.0 / divisor);
+      take(operand(x, 0), depth - 1);
+    } else if (!is_constant(x, 1)) rest = rest ? rest * x : x;
+  }
+};
+/// Whether a node of which `is` holds is among what x is made of, by at most `depth` operations.
+template <class Is> constexpr bool is_made_of(value x, const Is& is, int depth = 5) {
+  const node& n = x.get();
+  if (n.is_input() || depth == 0) return false;
+  if (is(n)) return true;
+  for (int k = 0; k < n.operand_count; ++k)
+    if (is_made_of({x.b, x.b->g.operand(x.id, k)}, is, depth - 1)) return true;
+  return false;
+}
+constexpr bool is_made_of_reduction(value x) {
+  return is_made_of(x, [](const node& n) { return n.op->kind == role::reduction; });
+}
+constexpr bool is_made_of_opaque(value x) {
+  return is_made_of(x, [](const node& n) { return n.op->kind == role::opaque || n.op->kind == role::element; }, 3);
+}
+
 /// The sum along axes of terms, each the product of a factor that does not change there and others, as a sum of the factors times
 /// sums: the sums need not wait for the factors. Null if x is no sum of such terms, at most 2^depth; numbers are no factors. What is added to a
 /// term without a factor stays together with it: the difference may be small.
@@ -273,6 +320,13 @@ constexpr value sum_of_scaled(value x, const shape& axes, int depth) {
   if (n.op_id == primitive_of<neg_p>.id) {
     const value sum = sum_of_scaled(operand(0), axes, depth - 1);
     return sum ? -sum : sum;
+  }
+  // One such term alone, if the factor is itself made of what rows are reduced to, and the sum waits for no other step, as a product, anyway.
+  if ((n.op_id == primitive_of<mul_p>.id || n.op_id == primitive_of<div_p>.id) && is_floating(n.type)) {
+    const scaled_term t(x, axes);
+    bool waits = false;
+    for (const value& f : t.factors) waits = waits || is_made_of_reduction(f);
+    return waits && t.rest && !is_made_of_opaque(t.rest) ? t.sum() : value{};
   }
   if (n.op_id != primitive_of<add_p>.id && n.op_id != primitive_of<sub_p>.id) return {};
   const value left = term(operand(0)), right = left ? term(operand(1)) : value{};

@@ -177,7 +177,9 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
 /// run_lanes as a function of its own.
 template <class Layout, class Reductions, class Analysis>
 [[gnu::noinline]] void call_lanes(program<Layout, Reductions, Analysis> steps, position<Layout> at, extent first, extent last, sums_of<Layout, Reductions>* sums) {
-  run_lanes(steps, at, first, last, 1, sums);
+  sums_of<Layout, Reductions> own = *sums;  // in registers
+  run_lanes(steps, at, first, last, 1, &own);
+  *sums = own;
 }
 /// Evaluates the statements for one vector of each of some rows, which share the sums across them.
 template <bool Inner, class Layout, class Reductions, class Analysis, class Fixed, std::size_t First, std::size_t... R>

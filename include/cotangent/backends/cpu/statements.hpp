@@ -221,6 +221,18 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
   }
 };
 
+template <class T, int B, class A, unsigned Sources, class E> struct step<load_ahead<T, B, A>, Sources, E> {
+  COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
+#ifndef __CUDA_ARCH__
+    constexpr extent in_cache = extent(1) << 21;
+    if constexpr (!E::partial && E::lanes * int(sizeof(T)) >= 16)
+      if (E::layout::points_of(e.at.slots) * extent(sizeof(T)) >= in_cache)
+        __builtin_prefetch(reinterpret_cast<const char*>(e.template address<const T, B>(A{})) + ahead_bytes, 0, 2);  // not into the first cache
+#endif
+    step<load<T, B, A>, Sources, E>::run(e, places);
+  }
+};
+
 /// An index in [0, n), wrapped around.
 COTANGENT_INLINE constexpr extent wrapped(extent i, extent n) {
   if (i >= n) return i - n < n ? i - n : i % n;
