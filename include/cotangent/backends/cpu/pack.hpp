@@ -4,6 +4,9 @@
 /// N is a power of two. A pack wider than a register is several registers; pack<T, 1> is a plain T, and the only
 /// one that works in device code. Operators and functions are lane by lane. Integer arithmetic wraps. Which of
 /// x * y + z becomes a fused multiply-add is the compiler's choice; fma(x, y, z) is fused everywhere.
+///
+/// Loops over registers test behind their body, and function objects are always inlined: where a pack is one register, the first that an
+/// optimizer does leaves one instruction of an operation. It is copied through many functions into a kernel, so what it is then counts.
 
 #include <bit>
 #include <limits>
@@ -40,7 +43,8 @@ template <class T, int N> class pack {
   pack() = default;
   /// Every lane x.
   COTANGENT_HOST_INLINE pack(T x) {
-    for (int k = 0; k < parts; ++k) set_part(k, x - part_type{});
+    int k = 0;
+    do set_part(k, x - part_type{}); while (++k < parts);
   }
 
   COTANGENT_HOST_INLINE T operator[](int i) const { return part(i / part_lanes)[i % part_lanes]; }
@@ -66,28 +70,33 @@ template <class T, int N> class pack {
   /// N elements from p, which need not be aligned.
   static COTANGENT_HOST_INLINE pack load(const T* p) {
     pack r;
-    for (int k = 0; k < parts; ++k) r.set_part(k, vector_load<part_type>(p + k * part_lanes));
+    int k = 0;
+    do r.set_part(k, vector_load<part_type>(p + k * part_lanes)); while (++k < parts);
     return r;
   }
   /// The elements [first, n) from p, 0 <= first, n <= N, zero in the other lanes, whose memory is not touched.
   static COTANGENT_HOST_INLINE pack load(const T* p, int n, int first = 0) {
     pack r;
-    for (int k = 0; k < parts; ++k) r.set_part(k, vector_load<part_type>(p + k * part_lanes, n - k * part_lanes, first - k * part_lanes));
+    int k = 0;
+    do r.set_part(k, vector_load<part_type>(p + k * part_lanes, n - k * part_lanes, first - k * part_lanes)); while (++k < parts);
     return r;
   }
   COTANGENT_HOST_INLINE void store(T* p) const {
-    for (int k = 0; k < parts; ++k) {
+    int k = 0;
+    do {
       const part_type v = part(k);
       std::memcpy(p + k * part_lanes, &v, sizeof v);
-    }
+    } while (++k < parts);
   }
   /// Stores past the caches. p is aligned to the pack, or to a native vector; other threads see it behind store_fence().
   COTANGENT_HOST_INLINE void store_once(T* p) const {
-    for (int k = 0; k < parts; ++k) vector_store_once(part(k), p + k * part_lanes);
+    int k = 0;
+    do vector_store_once(part(k), p + k * part_lanes); while (++k < parts);
   }
   /// Stores the first n lanes.
   COTANGENT_HOST_INLINE void store(T* p, int n) const {
-    for (int k = 0; k < parts; ++k) vector_store(part(k), p + k * part_lanes, n - k * part_lanes);
+    int k = 0;
+    do vector_store(part(k), p + k * part_lanes, n - k * part_lanes); while (++k < parts);
   }
 
   /// base[index[i]] for the first n lanes, zero beyond.
@@ -103,20 +112,21 @@ template <class T, int N> class pack {
   /// The pack of f(0), f(1), ...: values that come from anywhere. (Through memory a vector would have to wait for them.)
   template <class F> static COTANGENT_HOST_INLINE pack from_lanes(const F& f) {
     pack r;
-    for (int k = 0; k < parts; ++k) {
+    int k = 0;
+    do {
 #ifdef __CUDACC__  // nvcc fails on a vector with a list of elements
       T lanes[part_lanes];
       for (int i = 0; i < part_lanes; ++i) lanes[i] = T(f(k * part_lanes + i));
       r.set_part(k, vector_load<part_type>(lanes));
 #else
-      r.set_part(k, [&]<std::size_t... I>(std::index_sequence<I...>) { return part_type{T(f(k * part_lanes + int(I)))...}; }(std::make_index_sequence<std::size_t(part_lanes)>{}));
+      r.set_part(k, [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) { return part_type{T(f(k * part_lanes + int(I)))...}; }(std::make_index_sequence<std::size_t(part_lanes)>{}));
 #endif
-    }
+    } while (++k < parts);
     return r;
   }
   /// base[i * stride] for the first n lanes, zero beyond.
   static COTANGENT_HOST_INLINE pack load_strided(const T* base, std::ptrdiff_t stride, int n = N) {
-    if (n >= N) return from_lanes([&](int i) { return base[i * stride]; });
+    if (n >= N) return from_lanes([&](int i) __attribute__((always_inline)) { return base[i * stride]; });
     T t[N] = {};
     for (int i = 0; i < n; ++i) t[i] = base[i * stride];
     return load(t);
@@ -131,76 +141,77 @@ template <class T, int N> class pack {
   }
 
   friend COTANGENT_HOST_INLINE pack operator+(pack a, pack b) {
-    return each([](auto x, auto y) { return x + y; }, a, b);
+    return each([](auto x, auto y) __attribute__((always_inline)) { return x + y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator-(pack a, pack b) {
-    return each([](auto x, auto y) { return x - y; }, a, b);
+    return each([](auto x, auto y) __attribute__((always_inline)) { return x - y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator*(pack a, pack b) {
-    return each([](auto x, auto y) { return x * y; }, a, b);
+    return each([](auto x, auto y) __attribute__((always_inline)) { return x * y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator-(pack a) {
-    return each([](auto x) { return -x; }, a);
+    return each([](auto x) __attribute__((always_inline)) { return -x; }, a);
   }
   /// Integers: the quotient truncates; x / 0 = -1 and lowest / -1 = lowest, as in XLA.
   friend COTANGENT_HOST_INLINE pack operator/(pack a, pack b) {
-    if constexpr (std::is_floating_point_v<T>) return each([](auto x, auto y) { return x / y; }, a, b);
-    else return select(b == T(0), pack(T(-1)), bitwise([](auto x, auto y) { return x / y; }, a, safe_divisor(a, b)));
+    if constexpr (std::is_floating_point_v<T>) return each([](auto x, auto y) __attribute__((always_inline)) { return x / y; }, a, b);
+    else return select(b == T(0), pack(T(-1)), bitwise([](auto x, auto y) __attribute__((always_inline)) { return x / y; }, a, safe_divisor(a, b)));
   }
   /// The remainder of truncating division; x % 0 = x.
   friend COTANGENT_HOST_INLINE pack operator%(pack a, pack b) requires std::is_integral_v<T> {
-    return select(b == T(0), a, bitwise([](auto x, auto y) { return x % y; }, a, safe_divisor(a, b)));
+    return select(b == T(0), a, bitwise([](auto x, auto y) __attribute__((always_inline)) { return x % y; }, a, safe_divisor(a, b)));
   }
   friend COTANGENT_HOST_INLINE pack operator&(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) { return x & y; }, a, b);
+    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x & y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator|(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) { return x | y; }, a, b);
+    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x | y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator^(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) { return x ^ y; }, a, b);
+    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x ^ y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator~(pack a) requires std::is_integral_v<T> {
-    return bitwise([](auto x) { return ~x; }, a);
+    return bitwise([](auto x) __attribute__((always_inline)) { return ~x; }, a);
   }
   /// Shifts by 0 to the width less one; >> of a signed type copies the sign.
   friend COTANGENT_HOST_INLINE pack operator<<(pack a, pack b) requires std::is_integral_v<T> {
-    return each([](auto x, auto y) { return x << y; }, a, b);
+    return each([](auto x, auto y) __attribute__((always_inline)) { return x << y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator>>(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) { return x >> y; }, a, b);
+    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x >> y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator<<(pack a, int n) requires std::is_integral_v<T> {
-    return each([n](auto x) { return x << n; }, a);
+    return each([n](auto x) __attribute__((always_inline)) { return x << n; }, a);
   }
   friend COTANGENT_HOST_INLINE pack operator>>(pack a, int n) requires std::is_integral_v<T> {
-    return bitwise([n](auto x) { return x >> n; }, a);
+    return bitwise([n](auto x) __attribute__((always_inline)) { return x >> n; }, a);
   }
-  friend COTANGENT_HOST_INLINE mask_type operator==(pack a, pack b) { return test([](auto x, auto y) { return x == y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator!=(pack a, pack b) { return test([](auto x, auto y) { return x != y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator<(pack a, pack b) { return test([](auto x, auto y) { return x < y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator<=(pack a, pack b) { return test([](auto x, auto y) { return x <= y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator>(pack a, pack b) { return test([](auto x, auto y) { return x > y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator>=(pack a, pack b) { return test([](auto x, auto y) { return x >= y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator==(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x == y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator!=(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x != y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator<(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x < y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator<=(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x <= y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator>(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x > y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator>=(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x >= y; }, a, b); }
 
  private:
   template <class F, class... A> static COTANGENT_HOST_INLINE pack bitwise(F f, const A&... a) {
     pack r;
-    for (int k = 0; k < parts; ++k) r.set_part(k, f(a.part(k)...));
+    int k = 0;
+    do r.set_part(k, f(a.part(k)...)); while (++k < parts);
     return r;
   }
   /// Integers are computed as unsigned ones, which wrap.
   template <class F, class... A> static COTANGENT_HOST_INLINE pack each(F f, const A&... a) {
-    if constexpr (std::is_floating_point_v<T>) return bitwise([&](auto... x) { return as_written(f(x...)); }, a...);
+    if constexpr (std::is_floating_point_v<T>) return bitwise([&](auto... x) __attribute__((always_inline)) { return as_written(f(x...)); }, a...);
     else {
       using wrapping = vector<std::make_unsigned_t<T>, part_lanes>;
-      return bitwise([&](auto... x) { return (part_type)f((wrapping)x...); }, a...);
+      return bitwise([&](auto... x) __attribute__((always_inline)) { return (part_type)f((wrapping)x...); }, a...);
     }
   }
   template <class F> static COTANGENT_HOST_INLINE mask_type test(F f, const pack& a, const pack& b) {
     mask_type r;
-    for (int k = 0; k < parts; ++k)
-      r.bits.set_part(k, (typename pack<integer_like<T>, N>::part_type)f(a.part(k), b.part(k)));
+    int k = 0;
+    do r.bits.set_part(k, (typename pack<integer_like<T>, N>::part_type)f(a.part(k), b.part(k))); while (++k < parts);
     return r;
   }
   static COTANGENT_HOST_INLINE pack safe_divisor(pack a, pack b) {

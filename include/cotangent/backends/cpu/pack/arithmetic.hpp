@@ -14,7 +14,8 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fma(pack<T, N> a, pac
   if constexpr (std::is_integral_v<T>) return a * b + c;
   else {
     pack<T, N> r;
-    for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, as_written(vector_fma(a.part(k), b.part(k), c.part(k))));
+    int k = 0;
+    do r.set_part(k, as_written(vector_fma(a.part(k), b.part(k), c.part(k)))); while (++k < pack<T, N>::parts);
     return r;
   }
 }
@@ -28,7 +29,8 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fnma(pack<T, N> a, pa
   if constexpr (std::is_integral_v<T>) return c - a * b;
   else {
     pack<T, N> r;
-    for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, as_written(vector_fnma(a.part(k), b.part(k), c.part(k))));
+    int k = 0;
+    do r.set_part(k, as_written(vector_fnma(a.part(k), b.part(k), c.part(k)))); while (++k < pack<T, N>::parts);
     return r;
   }
 }
@@ -37,7 +39,8 @@ template <class T> COTANGENT_INLINE pack<T, 1> fnma(pack<T, 1> a, pack<T, 1> b, 
 /// Whether a > b in some lane.
 template <class T, int N> COTANGENT_HOST_INLINE bool any_greater(pack<T, N> a, pack<T, N> b) {
   bool r = false;
-  for (int k = 0; k < pack<T, N>::parts; ++k) r |= vector_any_greater(a.part(k), b.part(k));
+  int k = 0;
+  do r |= vector_any_greater(a.part(k), b.part(k)); while (++k < pack<T, N>::parts);
   return r;
 }
 template <class T> COTANGENT_INLINE bool any_greater(pack<T, 1> a, pack<T, 1> b) { return a[0] > b[0]; }
@@ -45,7 +48,8 @@ template <class T> COTANGENT_INLINE bool any_greater(pack<T, 1> a, pack<T, 1> b)
 /// Correctly rounded; sqrt(-0) = -0, NaN below.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> sqrt(pack<T, N> x) {
   pack<T, N> r;
-  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, vector_sqrt(x.part(k)));
+  int k = 0;
+  do r.set_part(k, vector_sqrt(x.part(k))); while (++k < pack<T, N>::parts);
   return r;
 }
 template <class T> COTANGENT_INLINE pack<T, 1> sqrt(pack<T, 1> x) {
@@ -60,7 +64,8 @@ template <class T> COTANGENT_INLINE pack<T, 1> sqrt(pack<T, 1> x) {
 
 template <rounding R, class T, int N> COTANGENT_HOST_INLINE pack<T, N> round_to(pack<T, N> x) {
   pack<T, N> r;
-  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, vector_round<R>(x.part(k)));
+  int k = 0;
+  do r.set_part(k, vector_round<R>(x.part(k))); while (++k < pack<T, N>::parts);
   return r;
 }
 template <rounding R, class T> COTANGENT_INLINE pack<T, 1> round_to(pack<T, 1> x) { return scalar_round<R>(x[0]); }
@@ -110,13 +115,15 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mask<int(sizeof(T)), 
 /// a < b ? a : b, and a > b ? a : b: b if one is NaN.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> lesser(pack<T, N> a, pack<T, N> b) {
   pack<T, N> r;
-  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, vector_lesser(a.part(k), b.part(k)));
+  int k = 0;
+  do r.set_part(k, vector_lesser(a.part(k), b.part(k))); while (++k < pack<T, N>::parts);
   return r;
 }
 template <class T> COTANGENT_INLINE pack<T, 1> lesser(pack<T, 1> a, pack<T, 1> b) { return a[0] < b[0] ? a : b; }
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> greater(pack<T, N> a, pack<T, N> b) {
   pack<T, N> r;
-  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, vector_greater(a.part(k), b.part(k)));
+  int k = 0;
+  do r.set_part(k, vector_greater(a.part(k), b.part(k))); while (++k < pack<T, N>::parts);
   return r;
 }
 template <class T> COTANGENT_INLINE pack<T, 1> greater(pack<T, 1> a, pack<T, 1> b) { return a[0] > b[0] ? a : b; }

@@ -14,7 +14,8 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> lower(pack<T, N> 
   half r;
   if constexpr (N == 2) return x[0];
   else if constexpr (pack<T, N>::parts > 1) {
-    for (int k = 0; k < half::parts; ++k) r.set_part(k, x.part(k));
+    int k = 0;
+    do r.set_part(k, x.part(k)); while (++k < half::parts);
     return r;
   } else {
     r.set_part(0, vector_slice<typename half::part_type, 0>(x.part(0), std::make_index_sequence<N / 2>()));
@@ -28,7 +29,8 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> upper(pack<T, N> 
   half r;
   if constexpr (N == 2) return x[1];
   else if constexpr (pack<T, N>::parts > 1) {
-    for (int k = 0; k < half::parts; ++k) r.set_part(k, x.part(half::parts + k));
+    int k = 0;
+    do r.set_part(k, x.part(half::parts + k)); while (++k < half::parts);
     return r;
   } else {
     r.set_part(0, vector_slice<typename half::part_type, N / 2>(x.part(0), std::make_index_sequence<N / 2>()));
@@ -44,10 +46,11 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, 2 * N> join(pack<T, N> a
     r.set(0, a[0]);
     r.set(1, b[0]);
   } else if constexpr (whole::parts > 1) {
-    for (int k = 0; k < pack<T, N>::parts; ++k) {
+    int k = 0;
+    do {
       r.set_part(k, a.part(k));
       r.set_part(pack<T, N>::parts + k, b.part(k));
-    }
+    } while (++k < pack<T, N>::parts);
   } else {
     r.set_part(0, vector_join<typename whole::part_type>(a.part(0), b.part(0), std::make_index_sequence<2 * N>()));
   }
@@ -161,7 +164,8 @@ template <class U, class T> COTANGENT_INLINE pack<U, 1> convert(pack<T, 1> x) { 
 template <class U, class T, int N> COTANGENT_HOST_INLINE pack<U, N> bit_cast(pack<T, N> x) {
   static_assert(sizeof(T) == sizeof(U), "bit_cast: the element types differ in size");
   pack<U, N> r;
-  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, (typename pack<U, N>::part_type)x.part(k));
+  int k = 0;
+  do r.set_part(k, (typename pack<U, N>::part_type)x.part(k)); while (++k < pack<T, N>::parts);
   return r;
 }
 template <class U, class T> COTANGENT_INLINE pack<U, 1> bit_cast(pack<T, 1> x) {
@@ -194,7 +198,8 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE mask<int(sizeof(T)), 
 /// a where m, b elsewhere.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> select(mask<int(sizeof(T)), N> m, pack<T, N> a, pack<T, N> b) {
   pack<T, N> r;
-  for (int k = 0; k < pack<T, N>::parts; ++k) r.set_part(k, m.bits.part(k) ? a.part(k) : b.part(k));
+  int k = 0;
+  do r.set_part(k, m.bits.part(k) ? a.part(k) : b.part(k)); while (++k < pack<T, N>::parts);
   return r;
 }
 template <class T> COTANGENT_INLINE pack<T, 1> select(mask<int(sizeof(T)), 1> m, pack<T, 1> a, pack<T, 1> b) {
