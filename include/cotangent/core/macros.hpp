@@ -2,7 +2,8 @@
 /// COTANGENT_HD marks what runs on the host and inside CUDA kernels. COTANGENT_LANES precedes a template of those that is
 /// instantiated on the host with more than device code can call: packs of several lanes, values of a graph.
 /// COTANGENT_INLINE is always inlined, on both; COTANGENT_HOST_INLINE on the host: code that names a vector type, or the
-/// lists of a program, cannot be device code. COTANGENT_UNROLL precedes a loop that device code must unroll: registers have
+/// lists of a program, cannot be device code. clang drops such a function once it is inlined only if no other file could mean the same one;
+/// otherwise it inlines all that it calls into it as well. COTANGENT_UNROLL precedes a loop that device code must unroll: registers have
 /// no addresses.
 
 #ifdef __CUDACC__
@@ -17,5 +18,9 @@
 #else
 #define COTANGENT_UNROLL
 #endif
-#define COTANGENT_INLINE COTANGENT_HD inline __attribute__((always_inline))
+#ifdef __clang__
+#define COTANGENT_HOST_INLINE inline __attribute__((always_inline, internal_linkage))
+#else
 #define COTANGENT_HOST_INLINE inline __attribute__((always_inline))
+#endif
+#define COTANGENT_INLINE COTANGENT_HD COTANGENT_HOST_INLINE
