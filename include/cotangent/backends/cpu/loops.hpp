@@ -91,13 +91,16 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
   const extent first = at.index[inner];
   if constexpr (plan.keeps_columns)
     for (int u = 0; u < Vectors; ++u) sums[u].template load_columns<Partial>(lane + u * N, count);
-  for (extent r = 0; r < (plan.grouped ? rows : 1); ++r) {
+  // Where there is one row or one vector, these are no loops even to what compilers do before they inline.
+  extent r = 0;
+  do {
     if constexpr (plan.grouped) at.index[inner] = first + r;
-    for (int u = 0; u < Vectors; ++u) {
+    int u = 0;
+    do {
       if constexpr (is_long_kernel<Layout>) call_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
       else run_vector<Partial, Inner>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
-    }
-  }
+    } while (++u < Vectors);
+  } while (plan.grouped && ++r < rows);
   if constexpr (plan.grouped) at.index[inner] = first;
   if constexpr (plan.keeps_columns)
     for (int u = 0; u < Vectors; ++u) sums[u].template store_columns<Partial>(lane + u * N, count);

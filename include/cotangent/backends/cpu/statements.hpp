@@ -61,22 +61,23 @@ template <class Layout> struct position {
     for (extent& i : index) i = 0;
   }
 
-  /// What kernel dimension d contributes to an access of this stride, at lane index 0.
-  COTANGENT_INLINE extent outer_step(int d, extent stride) const {
+  /// What kernel dimension D contributes to an access of this stride, at lane index 0.
+  template <int D> COTANGENT_INLINE extent outer_step([[maybe_unused]] extent stride) const {
     constexpr merged_dims dims = Layout::dims;
-    const int m = dims.merged_from[d];
-    return m >= 0 && m < dims.rank - 1 && dims.last[m] == d ? index[m] * stride : 0;
+    constexpr int m = dims.merged_from[D];
+    if constexpr (m >= 0 && m < dims.rank - 1 && dims.last[m >= 0 ? m : 0] == D) return index[m] * stride;
+    else return 0;
   }
 };
 
-/// The offset of an access at a position, at lane index 0.
+/// The offset of an access at a position, at lane index 0. (A fold, since compilers unroll loops late.)
+template <class Layout, extent Offset, extent... Strides, int... D>
+COTANGENT_INLINE extent row_offset(access<Offset, Strides...>, const position<Layout>& at, std::integer_sequence<int, D...>) {
+  return (value_of<Offset>(at.slots) + ... + at.template outer_step<D>(value_of<Strides>(at.slots)));
+}
 template <class Layout, extent Offset, extent... Strides>
-COTANGENT_INLINE extent row_offset(access<Offset, Strides...>, const position<Layout>& at) {
-  extent sum = value_of<Offset>(at.slots);
-  int d = 0;
-  const extent steps[] = {0, at.outer_step(d++, value_of<Strides>(at.slots))...};
-  for (int i = 1; i < d + 1; ++i) sum += steps[i];
-  return sum;
+COTANGENT_INLINE extent row_offset(access<Offset, Strides...> a, const position<Layout>& at) {
+  return row_offset(a, at, std::make_integer_sequence<int, int(sizeof...(Strides))>());
 }
 
 /// The stride of an access along the lane dimension; it may be a slot.
@@ -138,10 +139,8 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
 
   /// The address of an access for the first lane, without what its varying index registers add.
   COTANGENT_LANES template <class T, int B, class Access, class... X> COTANGENT_INLINE T* address(Access access, X... indices) {
-    extent offset = row_offset(access, at) + lane * value_of<lane_stride<Layout, Access>>(at.slots);
-    const extent steps[] = {0, fixed_step(indices)...};
-    for (extent s : steps) offset += s;
-    return static_cast<T*>(at.buffers[B]) + offset;
+    const extent offset = row_offset(access, at) + lane * value_of<lane_stride<Layout, Access>>(at.slots);
+    return static_cast<T*>(at.buffers[B]) + (offset + ... + fixed_step(indices));
   }
   COTANGENT_LANES template <class T, source From, int Place, extent Stride>
   COTANGENT_INLINE extent fixed_step(index_register<T, From, Place, Stride>) {
@@ -205,7 +204,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     if constexpr (scattered<X...>) {
       extent offsets[E::lanes];
       e.offsets(offsets, A{}, X{}...);
-      if (!E::partial || e.count >= E::lanes) r = reg::from_lanes([&](int i) { return p[offsets[i]]; });
+      if (!E::partial || e.count >= E::lanes) r = reg::from_lanes([&](int i) __attribute__((always_inline)) { return p[offsets[i]]; });
       else {
         reg loaded = reg(T(0));
         for (int i = 0; i < e.count; ++i) loaded.set(i, p[offsets[i]]);
