@@ -25,6 +25,9 @@ constexpr auto places = [](auto w, auto x) {
 constexpr auto embed = [](auto table, auto w, auto index, auto x) {
   return ct::grad([&](auto table, auto w) { return ct::sum(ct::square(ct::matmul(ct::take<0>(table, index), w) - x)); }, ct::wrt<0, 1>)(table, w);
 };
+constexpr auto read_samples = [](auto w, auto v, auto x, auto index) {
+  return ct::grad([&](auto w, auto v) { return ct::mean(ct::sin(ct::matmul(ct::tanh(ct::matmul(x(index), w)), v))); }, ct::wrt<0, 1>)(w, v);
+};
 constexpr auto pieces = [](auto w, auto x) {
   const auto f = [&](auto w) {
     const auto z = ct::concatenate<1>(ct::sin(x), ct::slice<ct::full_extent, ct::range<3, 9>>(x), ct::flip<1>(x));
@@ -72,6 +75,19 @@ TEST_CASE("rows of tables, parts of rows, sorted rows, neighbouring rows and sum
   check_chunks(1e-11, pieces, between<double, 89, 20>(-0.3, 0.3, 5), x);
   check_chunks(1e-11, sorted, w, x);
   check_chunks(1e-10, rolled, w, x);
+}
+
+TEST_CASE("rows of a table, where only the run knows how many rows there are and how many are read") {
+  const auto w = between<double, 3, 32>(-0.3, 0.3);
+  const auto v = between<double, 32, 32>(-0.3, 0.3, 1);
+  const auto all_x = between<double, 700, 3>(-1, 1, 2);
+  for (const auto& [rows, n] : {std::pair{700, 5000}, {700, 3}, {1, 300}, {300, 300}}) {
+    ct::array<double, ct::dyn, 3> x({rows, 3});
+    std::copy_n(all_x.data(), x.size(), x.data());
+    ct::array<std::int32_t, ct::dyn> index({n});
+    for (ct::extent i = 0; i < n; ++i) index(i) = std::int32_t(i * 37 % rows) - (i % 3 == 0 ? rows : 0);
+    check_chunks(1e-12, read_samples, w, v, x, index);
+  }
 }
 
 TEST_CASE("in loops, branches and batches") {

@@ -59,6 +59,12 @@ constexpr auto moved_and_slope = [](auto t, auto weights, auto bones, auto corne
 constexpr auto product_of_rows = [](auto pair) { return ct::matmul(ct::transpose(pair(ct::full_extent, ct::index<0>)), ct::tanh(pair(ct::full_extent, ct::index<1>))); };
 constexpr auto products_of_rows = [](auto table, auto index) { return ct::vmap(product_of_rows, ct::in_axes<1>)(ct::take<1>(table, index)); };
 
+/// The matrix that is made of each instance, applied to those of two others.
+constexpr auto neighbours = [](auto x, auto index) {
+  const auto made = ct::vmap([](auto a) { return ct::tanh(ct::matmul(a, ct::transpose(a))); })(x);
+  return ct::vmap([](auto a, auto others) { return ct::matmul(a, others(ct::index<0>) - 2.0 * others(ct::index<1>)); })(made, ct::take<0>(made, index));
+};
+
 template <class T> constexpr double tolerance = std::is_same_v<T, float> ? 3e-5 : 1e-12;
 
 /// Rows of what a call with many instances returned, against calls of one.
@@ -200,6 +206,31 @@ TEST_CASE("two kinds of instances: vertices, and points between some of them") {
       error = std::max({error, std::abs(sum - double(value(i, e % 4, e / 4))), std::abs(sum - double(tangent(i, e % 4, e / 4)))});
     }
   CHECK(error <= 1e-5);
+}
+
+TEST_CASE("rows of other instances, by indices that are brought into range") {
+  constexpr ct::extent n = 1501;
+  const auto x = random_array<ct::array<double, n, 12, 12>>(1);
+  ct::array<std::int32_t, n, 2> index;
+  for (ct::extent i = 0; i < n; ++i) index(i, 0) = std::int32_t(i * 37 % n), index(i, 1) = -1 - std::int32_t(i * 11 % n);
+  const auto f = ct::jit(neighbours);
+  CHECK(f.kernels(x, index).find("lane_rows") != std::string::npos);
+  const auto result = f(x, index);
+  double error = 0;
+  for (ct::extent i = 0; i < n; i += 50) {
+    const auto made = [&](ct::extent k, int p, int q) {
+      double sum = 0;
+      for (int j = 0; j < 12; ++j) sum += x(k, p, j) * x(k, q, j);
+      return std::tanh(sum);
+    };
+    for (int p = 0; p < 12; ++p)
+      for (int q = 0; q < 12; ++q) {
+        double sum = 0;
+        for (int k = 0; k < 12; ++k) sum += made(i, p, k) * (made(index(i, 0), k, q) - 2.0 * made(index(i, 1) + n, k, q));
+        error = std::max(error, std::abs(result(i, p, q) - sum));
+      }
+  }
+  CHECK(error <= tolerance<double>);
 }
 
 TEST_CASE("rows along a middle axis of a table, by two indices each") {

@@ -39,7 +39,7 @@ constexpr int only_axis(const shape& dims, extent e) {
 /// of one stage that work instance by instance are one part, which runs behind the others of its stage.
 class by_instance {
  protected:
-  static constexpr extent run_time_count = 1 << 14;  // of instances, where only the run knows
+  static constexpr extent run_time_count = 1 << 14;  // of instances, or rows of a table, where only the run knows
   const graph& g_;
   const extent instances_;
   const extent most_elements_;  // of an instance
@@ -62,6 +62,12 @@ class by_instance {
     return axis < 0 ? g_[n].dims : erase(g_[n].dims, axis);
   }
   constexpr extent elements_of(int n) const { return own_dims(n).size(); }
+  /// The elements of all of node n's array.
+  constexpr extent all_elements_of(int n) const {
+    extent elements = 1;
+    for (extent e : g_[n].dims) elements *= is_symbol(e) ? run_time_count : e;
+    return elements;
+  }
   /// Whether node n's array is one of instances with few elements each.
   constexpr bool is_of_instances(int n) const {
     if (axis_of(n) < 0 || !is_computable(g_[n].type)) return false;
@@ -198,15 +204,18 @@ class by_instance {
       if (is_in(n, stage)) return false;
     return true;
   }
-  /// Per node, whether it is of a stage's part and used outside of it.
-  constexpr flag_list leaves_of(int stage) const {
+  /// Per node, whether it is of a stage's part and used outside of it. `read(n, k)`: the node that n reads as its operand k.
+  template <class Read> constexpr flag_list leaves_of(int stage, const Read& read) const {
     flag_list leaves;
     leaves.assign(g_.nodes.size(), false);
     for (int n = 0; n < g_.size(); ++n)
       for (int k = 0; k < g_[n].operand_count; ++k)
-        if (const int o = g_.operand(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = !is_number(o);
+        if (const int o = read(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = !is_number(o);
     for (int o : g_.outputs) leaves[std::size_t(o)] = leaves[std::size_t(o)] || (is_in(o, stage) && !is_number(o));
     return leaves;
+  }
+  constexpr flag_list leaves_of(int stage) const {
+    return leaves_of(stage, [this](int n, int k) { return g_.operand(n, k); });
   }
 };
 

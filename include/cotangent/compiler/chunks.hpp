@@ -113,7 +113,7 @@ class chunk_program : by_instance {
           const extent more = count_once(o, w.row_bytes, elements_of(o));
           if (!made_here || is_product(o)) w.kept_bytes += more;
         }
-        if (!of_rows && !is_number(o)) count_once(o, w.shared_bytes, g_[o].dims.size());
+        if (!of_rows && !is_number(o)) count_once(o, w.shared_bytes, all_elements_of(o));
         if (of_rows && !made_here && !is_number(o)) w.reads_rows = true;
       }
       if (is_product(n)) {

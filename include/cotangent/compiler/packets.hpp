@@ -107,6 +107,13 @@ class packet_program : by_instance {
     return r;
   }
 
+  /// What node n reads as its operand k: a gather of long rows reads its indices before they are broadcast.
+  constexpr int read_by(int n, int k) const {
+    if (k == 1 && inside_[std::size_t(n)])
+      if (const row_gather rows = rows_gathered(n); rows.table_axis >= 0) return rows.index;
+    return g_.operand(n, k);
+  }
+
   /// Whether the instances are a batch of a product's, or free in one operand, with a small matrix as the other.
   constexpr bool multiplies(int n) {
     sequence<value> operands;
@@ -201,7 +208,7 @@ class packet_program : by_instance {
 
   constexpr void make_packets(replay& r, const band_finder& bands, int stage) {
     if (is_empty(stage)) return;
-    const flag_list leaves = leaves_of(stage);
+    const flag_list leaves = leaves_of(stage, [this](int n, int k) { return read_by(n, k); });
     const extent lanes = lanes_for(stage);
     part_body part(g_, instances_, lanes);
     const auto operand = [&](int o, bool is_own) { return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1); };
