@@ -150,6 +150,20 @@ template <int Steps> constexpr auto energy = [](auto u, auto k) { return ct::sum
 constexpr auto unrolled_energy = [](auto u, auto k) { return ct::sum(ct::square(unrolled(u, k))); };
 }  // namespace
 
+TEST_CASE("one element of zeros is a number that takes a few operations") {
+  constexpr auto element = [](auto x) {
+    const auto all = ct::concatenate<0>(2.0 * x, x);
+    return ct::square(all(ct::index<12>)) * all(ct::index<-100>) + ct::sum(ct::sin(all));
+  };
+  constexpr auto put = [](auto x, auto table, auto i) {
+    const auto number = ct::reshape<1, 1>(ct::sum(x(ct::full_extent, ct::index<2>)) * 3.0), entry = ct::reshape<1, 1>(table(i));
+    return std::tuple(ct::exp(x) + ct::pad<ct::low<3, 7>, ct::high<46, 62>>(number, 0.0), x * ct::pad<ct::low<0, 69>, ct::high<49, 0>>(entry, 0.0),
+                      ct::cos(x) - ct::pad<ct::low<-1, 0>, ct::high<50, 69>>(ct::exp(entry), 0.0));
+  };
+  check_jit(ct::value_and_grad(element), 1e-13, between<double, 400>(-1, 1));
+  check_jit(put, 1e-13, between<double, 50, 70>(-1, 1), between<double, 9>(-1, 1, 1), 4);
+}
+
 TEST_CASE("stencils in loops, on donated arrays and batched") {
   const auto u = between<double, 33, 40>(-1, 1), k = between<double, 33, 40>(0, 1, 1);
   const auto want = ct::jit(unrolled)(u, k), have = ct::jit(scanned<3>)(u, k);

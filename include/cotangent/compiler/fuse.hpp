@@ -328,7 +328,7 @@ class scheduler {
       for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
     }
   }
-  /// A view of a window, or a window into a constant, is of a copy.
+  /// A window looks into memory. One that another view looks at is copied, as is a constant that a window looks into.
   constexpr void require_windows(int n) {
     int x = g_.operand(n, 0);
     while (only_moves_ones(x)) x = g_.operand(x, 0);
@@ -336,7 +336,7 @@ class scheduler {
     if (!is_window(n)) return;
     int from = x;
     while (kind(from) == role::view && !copied_[std::size_t(from)]) from = g_.operand(from, 0);
-    if (is_inline_source(from)) need_memory(x, true);
+    need_memory(x, is_inline_source(from));
   }
   /// A column of an array that every row of a kernel would read anew, lane by lane, is copied once into a row.
   constexpr void copy_repeated_columns() {
