@@ -48,6 +48,51 @@ TEST_CASE("comparisons, logic and integer arithmetic give exact values and batch
   CHECK(std::get<2>(r) == ct::array<std::int32_t, 6>{1, -2, -4, 0, 0, 1});
 }
 
+TEST_CASE("truth values have an order, and maxima that are truth values") {
+  const ct::array<bool, 6> p{true, false, true, false, true, false}, q{true, true, false, false, true, true};
+  const auto order = [](auto p, auto q) { return std::tuple(p < q, p <= q, p > q, p >= q, ct::maximum(p, q), ct::minimum(p, q), ct::max(p & q), ct::min(p | q, ct::axis<0>, ct::keepdims)); };
+  check_rules_of<orders::none>(order, std::tuple(), std::tuple(p, q));
+  const auto [less, less_or_equal, greater, greater_or_equal, larger, smaller, largest, smallest] = ct::jit(order)(p, q);
+  CHECK(less == ct::array<bool, 6>{false, true, false, false, false, true});
+  CHECK(less_or_equal == ct::array<bool, 6>{true, true, false, true, true, true});
+  CHECK(greater == ct::array<bool, 6>{false, false, true, false, false, false});
+  CHECK(greater_or_equal == ct::array<bool, 6>{true, false, true, true, true, false});
+  CHECK(larger == ct::array<bool, 6>{true, true, true, false, true, true});
+  CHECK(smaller == ct::array<bool, 6>{true, false, false, false, true, false});
+  CHECK(largest() == true);
+  CHECK(smallest == ct::array<bool, 1>{false});
+}
+
+TEST_CASE("quotients are rounded down exactly") {
+  const ct::array<double, 7> x{49, -98, 1, -1, 0.3, -0.5, INFINITY};
+  const auto f = [](auto x) { return std::tuple(ct::floor_divide(x, 49), ct::floor_divide(x, 0.1), ct::floor_divide(x, -0.0), ct::floor_divide(x, -INFINITY)); };
+  const auto check_values = [](const auto& have, const std::vector<double>& want) {
+    for (int i = 0; i < 6; ++i) CHECK(have(i) == want[std::size_t(i)]);
+  };
+  const auto [by_49, by_tenth, by_zero, by_infinity] = ct::jit(f)(x);
+  check_values(by_49, {1, -2, 0, -1, 0, -1});
+  check_values(by_tenth, {489, -980, 9, -10, 2, -5});
+  check_values(by_zero, {-INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY, INFINITY});
+  check_values(by_infinity, {-1, 0, -1, 0, -1, 0});
+  CHECK(std::isnan(by_49(6)));
+  CHECK(ct::grad([](auto x) { return ct::sum(x * ct::floor_divide(x, 49)); })(ct::array<double, 2>{49, -98}) == ct::array<double, 2>{1, -2});
+}
+
+TEST_CASE("numbers whose sums, products and quotients are infinite, NaN or wrap around") {
+  const auto f = [](auto x, auto i) {
+    const auto big = ct::full_like(x, 1e308), infinite = ct::full_like(x, INFINITY), most = ct::full_like(i, 2147483647);
+    return std::tuple(x * (big * 10.0), x - (infinite - infinite), x + infinite * 0.0, x / ct::full_like(x, -0.0), x / 5e-324, x * 1e200 * 1e200, big / 1e-10, 1.0 / ct::full_like(x, -0.0), ct::sum(big),
+                      INFINITY / x, ct::roll<0>(x * INFINITY, 1), i + (most + 1), ct::where(most + 1 > 0, i, 7 * i), most * 2);
+  };
+  const ct::array<double, 40> x = ct::full<double, 40>(0.5);
+  const auto r = ct::jit(f)(x, ct::ones<std::int32_t, 40>());
+  const double inf = INFINITY, nan = NAN;
+  CHECK(checks::difference(tensors_of(r), tensors_of(ct::jit([](auto x, auto i, auto s) {
+    const auto full = [&](auto k) { return 0.0 * x + s(k); };
+    return std::tuple(full(0), full(1), full(1), -full(0), full(0), full(0), full(0), -full(0), s(0), full(0), full(0), 0 * i + -2147483647, 7 * i, 0 * i - 2);
+  })(x, ct::ones<std::int32_t, 40>(), ct::array<double, 2>{inf, nan})), 0) == "");
+}
+
 TEST_CASE("conversions convert the tangent, and integers cut it") {
   const ct::array<double, 5> x{1.5, -2.25, 0, 3.75, -0.5};
   const ct::array<std::int32_t, 5> i{1, -2, 3, 4, 7};

@@ -410,6 +410,7 @@ constexpr value compared_indices(const call& c) {
 /// x * c for a number c if that is a number, or a choice between numbers; otherwise null.
 constexpr value scaled(value x, value c) {
   if (is_constant(x)) {
+    if (!is_calculable(constant_value(x)) || !is_calculable(constant_value(c))) return {};
     const double product = constant_value(x) * constant_value(c);
     const double least = x.type() == dtype::float32 ? 0x1p-126 : 0x1p-1022, greatest = x.type() == dtype::float32 ? 0x1p127 : 0x1p1023;
     const bool is_safe = constant_value(x) == 0 || (product >= least && product <= greatest) || (-product >= least && -product <= greatest);
@@ -444,14 +445,13 @@ constexpr factored_value factored(value x) {
   return {x};
 }
 
-/// 1 / c for a number c, or null if that is no normal number.
+/// 1 / c for a number c, or null if one of them is no normal number.
 constexpr value inverse_of(value c) {
-  if (is_constant(c, 0)) return {};
-  const double inverse = 1 / constant_value(c), size = inverse < 0 ? -inverse : inverse;
-  const bool single = c.type() == dtype::float32;
-  const double least = single ? double(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
-  const double most = single ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
-  return size >= least && size <= most ? constant(*c.b, c.type(), c.dims(), inverse) : value();
+  const double least = c.type() == dtype::float32 ? double(std::numeric_limits<float>::min()) : std::numeric_limits<double>::min();
+  const double number = constant_value(c);
+  if (!(number >= least || number <= -least)) return {};
+  const double inverse = 1 / number;  // is finite, as 1 / least is
+  return inverse >= least || inverse <= -least ? constant(*c.b, c.type(), c.dims(), inverse) : value();
 }
 
 /// Per node, whether the graph has its reciprocal.

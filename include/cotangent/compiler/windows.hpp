@@ -77,7 +77,7 @@ constexpr bool keeps_zero(const value& x) {
   sequence<value> operands;
   const call c = call_at(x.b->g, *x.b, x.id, operands);
   for (const value& v : operands)
-    if (is_constant(v) && !(constant_value(v) - constant_value(v) == 0)) return false;
+    if (is_constant(v) && !is_calculable(constant_value(v))) return false;
   if (c.op->bilinear) return true;
   if (c.op->id == primitive_of<fma_p>.id) return !is_constant(c[2]);
   for (int k = 0; k < c.count; ++k)

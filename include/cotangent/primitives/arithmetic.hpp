@@ -52,7 +52,7 @@ struct add_p : differentiable<add_p> {
     if (!has_constant(c)) return {};
     if (is_constant(c[0], 0)) return c[1];
     if (is_constant(c[1], 0)) return c[0];
-    return fold(c, [](double a, double b) { return a + b; });
+    return fold_arithmetic(c, [](double a, double b) { return a + b; });
   }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a + b; }
 };
@@ -64,7 +64,7 @@ struct sub_p : differentiable<sub_p> {
   static constexpr value simplify(const call& c) {
     if (!has_constant(c)) return {};
     if (is_constant(c[1], 0)) return c[0];
-    return fold(c, [](double a, double b) { return a - b; });
+    return fold_arithmetic(c, [](double a, double b) { return a - b; });
   }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a - b; }
 };
@@ -83,7 +83,7 @@ struct mul_p : differentiable<mul_p> {
     if (is_constant(c[1], 1)) return c[0];
     if (is_constant(c[0], -1)) return neg(c[1]);
     if (is_constant(c[1], -1)) return neg(c[0]);
-    return fold(c, [](double a, double b) { return a * b; });
+    return fold_arithmetic(c, [](double a, double b) { return a * b; });
   }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a * b; }
 };
@@ -100,8 +100,8 @@ struct div_p : differentiable<div_p> {
   static constexpr value simplify(const call& c) {
     if (!has_constant(c)) return {};
     if (is_constant(c[1], 1)) return c[0];
-    if (!is_floating(c.type) || is_constant(c[1], 0)) return {};
-    if (const value r = fold(c, [](double a, double b) { return a / b; })) return r;
+    if (!is_floating(c.type) || (is_constant(c[1]) && constant_value(c[1]) == 0)) return {};
+    if (const value r = fold_arithmetic(c, [](double a, double b) { return a / b; })) return r;
     return is_constant(c[0]) && is_power_of_two(constant_value(c[0])) ? c[0] * (full_like(c[0], 1) / c[1]) : value{};
   }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a / b; }
@@ -110,7 +110,7 @@ struct div_p : differentiable<div_p> {
   /// Whether a quotient with this numerator is the same as a product with the reciprocal, which others may share; 1 is not meant.
   static constexpr bool is_power_of_two(double x) {
     constexpr std::uint64_t fraction = (std::uint64_t(1) << 52) - 1;
-    return x != 1 && x != 0 && x - x == 0 && (std::bit_cast<std::uint64_t>(x) & fraction) == 0;
+    return x != 1 && x != 0 && is_calculable(x) && (std::bit_cast<std::uint64_t>(x) & fraction) == 0;
   }
 };
 

@@ -79,13 +79,27 @@ constexpr bool has_constant(const call& c) {
   return false;
 }
 
-/// f applied to constant operands, or null if one is not constant or its dtype has no exact double.
+/// f applied to constant operands, or null if one is not constant, its dtype has no exact double, or the result leaves the range of int32.
 template <class F> constexpr value fold(const call& c, F f) {
   if (!is_constant(c.operands[0]) || (c.count > 1 && !is_constant(c.operands[1]))) return {};
   const dtype type = c[0].type();
   if (type != dtype::float32 && type != dtype::float64 && type != dtype::int32 && type != dtype::boolean) return {};
   const double x = constant_value(c[0]), y = c.count > 1 ? constant_value(c[1]) : 0;
-  return constant(*c.b, c.type, c.dims, f(x, y));
+  const double r = f(x, y);
+  if (c.type == dtype::int32 && !(r >= -0x1p31 && r < 0x1p31)) return {};
+  return constant(*c.b, c.type, c.dims, r);
+}
+
+/// Whether sums, products and quotients of x and other such numbers are finite, but for quotients by 0: constant evaluation knows no others.
+constexpr bool is_calculable(double x) {
+  constexpr double least = 0x1p-500, most = 0x1p500;
+  return x == 0 || (x >= least && x <= most) || (-x >= least && -x <= most);
+}
+/// fold for arithmetic. What may be infinite or NaN is left to the program.
+template <class F> constexpr value fold_arithmetic(const call& c, F f) {
+  for (int k = 0; k < c.count; ++k)
+    if (!is_constant(c[k]) || !is_calculable(constant_value(c[k]))) return {};
+  return fold(c, f);
 }
 
 constexpr value iota(builder& b, dtype type, const shape& dims, int axis) {

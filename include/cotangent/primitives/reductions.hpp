@@ -74,7 +74,7 @@ struct reduce_sum_p : reduction_primitive {
   static constexpr value vjp(const call& c, int, value g) { return spread(c, g); }
   static constexpr value simplify(const call& c) {
     if (const value same = of_one_element(c)) return same;
-    if (is_constant(c[0]) && is_floating(c.type)) {
+    if (is_constant(c[0]) && is_floating(c.type) && is_calculable(constant_value(c[0]))) {
       extent n = 1;
       for (extent i : axes(c)) n = c.b->symbols.combine(symbol::product, n, c[0].dims()[int(i)]);
       if (is_constant(c[0], 0) || !is_symbol(n))

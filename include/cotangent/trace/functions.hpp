@@ -82,11 +82,10 @@ constexpr void match_all(std::string_view who, sequence<value>& all) {
 template <value (*Op)(value, value), class P> struct binary_function {
   constexpr value operator()(value a, value b) const {
     match(P::name, a, b);
-    if (a.type() == dtype::boolean && !a.b->failed()) {  // as NumPy: + is or, * is and; others count
-      if (primitive_of<P>.id == primitive_of<add_p>.id) return logical_or(a, b);
-      if (primitive_of<P>.id == primitive_of<mul_p>.id) return logical_and(a, b);
-      if (primitive_of<P>.id == primitive_of<sub_p>.id || primitive_of<P>.id == primitive_of<rem_p>.id || primitive_of<P>.id == primitive_of<div_p>.id ||
-          primitive_of<P>.id == primitive_of<max_p>.id || primitive_of<P>.id == primitive_of<min_p>.id)
+    if (a.type() == dtype::boolean && !a.b->failed()) {  // as NumPy: + and the maximum are or, * and the minimum are and; others count
+      if (primitive_of<P>.id == primitive_of<add_p>.id || primitive_of<P>.id == primitive_of<max_p>.id) return logical_or(a, b);
+      if (primitive_of<P>.id == primitive_of<mul_p>.id || primitive_of<P>.id == primitive_of<min_p>.id) return logical_and(a, b);
+      if (primitive_of<P>.id == primitive_of<sub_p>.id || primitive_of<P>.id == primitive_of<rem_p>.id || primitive_of<P>.id == primitive_of<div_p>.id)
         a = convert(a, dtype::int32), b = convert(b, dtype::int32);
     }
     return Op(a, b);
@@ -125,8 +124,15 @@ constexpr value floor_mod(value a, value b) {
   const value differs = logical_and(ne(lt(r, zero), lt(b, zero)), ne(r, zero));
   return select(differs, r + b, r);
 }
+/// The exact quotient rounded down: of floating numbers by way of the remainder, as a rounded quotient may be a whole number too large,
+/// or too small.
 constexpr value floor_divide(value a, value b) {
-  if (is_floating(a.type())) return floor(a / b);
+  if (is_floating(a.type())) {
+    const value r = rem(a, b), zero = zeros_like(r);
+    const value whole = div(select(eq(b, zero), a, a - r), b);
+    const value down = logical_and(ne(r, zero), ne(lt(r, zero), lt(b, zero)));
+    return round(select(down, whole - full_like(whole, 1), whole));
+  }
   const value q = div(a, b), zero = zeros_like(q);
   const value inexact_negative = logical_and(ne(mul(q, b), a), ne(lt(a, zero), lt(b, zero)));
   return select(inexact_negative, q - full_like(q, 1), q);
@@ -184,13 +190,16 @@ constexpr value reduced_count(value x, const shape& axes) {
 template <value (*Op)(value, const shape&), class P> struct reduction_function {
   reduction_axes axes;
   constexpr value operator()(value x) const {
-    if (x.type() == dtype::boolean && P::kind == role::reduction && !is_boolean_reduction) x = convert(x, dtype::int32);
+    constexpr bool has_form_of_bool = requires { P::of_bool; };
+    if (x.type() == dtype::boolean && P::kind == role::reduction && !is_boolean_reduction && !has_form_of_bool) x = convert(x, dtype::int32);
     if (is_boolean_reduction && x.type() != dtype::boolean) x = ne(x, zeros_like(x));
     const shape a = axes.of(x, P::name);
     if (x.b->failed()) return x;
     if (P::id_needs_elements)
       for (extent i : a)
         if (x.dims()[int(i)] == 0) x.b->fail(message{} << P::name << ": no element to choose from along axis " << i << " of " << x.dims());
+    if constexpr (has_form_of_bool)
+      if (x.type() == dtype::boolean) return axes.kept(P::of_bool(x, a), x, a);
     return axes.kept(Op(x, a), x, a);
   }
   static constexpr bool is_boolean_reduction = P::boolean;
@@ -198,8 +207,8 @@ template <value (*Op)(value, const shape&), class P> struct reduction_function {
 /// How reductions are called by users, and what they need.
 struct sum_name { static constexpr std::string_view name = "sum"; static constexpr role kind = role::reduction; static constexpr bool boolean = false, id_needs_elements = false; };
 struct prod_name : sum_name { static constexpr std::string_view name = "prod"; };
-struct max_name : sum_name { static constexpr std::string_view name = "max"; static constexpr bool id_needs_elements = true; };
-struct min_name : max_name { static constexpr std::string_view name = "min"; };
+struct max_name : sum_name { static constexpr std::string_view name = "max"; static constexpr bool id_needs_elements = true; static constexpr auto of_bool = &reduce_or; };
+struct min_name : max_name { static constexpr std::string_view name = "min"; static constexpr auto of_bool = &reduce_and; };
 struct any_name : sum_name { static constexpr std::string_view name = "any"; static constexpr bool boolean = true; };
 struct all_name : any_name { static constexpr std::string_view name = "all"; };
 

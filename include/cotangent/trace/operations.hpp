@@ -193,7 +193,7 @@ constexpr auto maximum(const A& a, const B& b) { return apply_mixed<binary_funct
 /// The smaller of a and b; NaN if either is. The derivative splits evenly at ties.
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto minimum(const A& a, const B& b) { return apply_mixed<binary_function<&min, min_p>{}>(a, b); }
-/// floor(a / b), as Python's //
+/// The exact quotient rounded down, as Python's //; NaN for infinite a
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto floor_divide(const A& a, const B& b) { return apply_mixed<binary_function<&floor_divide, div_p>{}>(a, b); }
 /// The remainder with the sign of b

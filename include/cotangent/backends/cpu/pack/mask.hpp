@@ -45,6 +45,10 @@ template <int Bytes, int N> class mask {
   friend COTANGENT_HOST_INLINE mask operator!(mask a) { return of(~a.bits); }
   friend COTANGENT_HOST_INLINE mask operator==(mask a, mask b) { return of(~(a.bits ^ b.bits)); }
   friend COTANGENT_HOST_INLINE mask operator!=(mask a, mask b) { return of(a.bits ^ b.bits); }
+  friend COTANGENT_HOST_INLINE mask operator<(mask a, mask b) { return of(~a.bits & b.bits); }
+  friend COTANGENT_HOST_INLINE mask operator<=(mask a, mask b) { return of(~a.bits | b.bits); }
+  friend COTANGENT_HOST_INLINE mask operator>(mask a, mask b) { return b < a; }
+  friend COTANGENT_HOST_INLINE mask operator>=(mask a, mask b) { return b <= a; }
 
  private:
   static COTANGENT_HOST_INLINE mask of(decltype(bits) b) {
@@ -92,6 +96,10 @@ template <int Bytes> class mask<Bytes, 1> {
   friend COTANGENT_INLINE mask operator!(mask a) { return !a.value_; }
   friend COTANGENT_INLINE mask operator==(mask a, mask b) { return a.value_ == b.value_; }
   friend COTANGENT_INLINE mask operator!=(mask a, mask b) { return a.value_ != b.value_; }
+  friend COTANGENT_INLINE mask operator<(mask a, mask b) { return !a.value_ && b.value_; }
+  friend COTANGENT_INLINE mask operator<=(mask a, mask b) { return !a.value_ || b.value_; }
+  friend COTANGENT_INLINE mask operator>(mask a, mask b) { return b < a; }
+  friend COTANGENT_INLINE mask operator>=(mask a, mask b) { return b <= a; }
 
  private:
   bool value_;
