@@ -207,14 +207,18 @@ TEMPLATE_TEST_CASE("a square of packs transposed", "", float, double, std::int32
     for (int j = 0; j < N; ++j) CHECK(rows[i][j] == TestType(100 * j + i));
 }
 
-TEMPLATE_TEST_CASE("lanes two by two", "", std::int32_t, std::uint32_t) {
-  constexpr int N = 2 * native_lanes<TestType>;  // of two registers
-  pack<TestType, N> x;
-  for (int i = 0; i < N; ++i) x.set(i, TestType(-1 - i));
-  for (int i = 0; i < N; i += 2) {
-    CHECK(TestType(std::uint32_t(x.two_lanes(i))) == x[i]);
-    CHECK(TestType(x.two_lanes(i) >> 32) == x[i + 1]);
-  }
+template <class T, int N> void check_lane_list() {
+  pack<T, N> x;
+  for (int i = 0; i < N; ++i) x.set(i, std::numeric_limits<T>::max() - T(i));
+  const lane_list<T, N> lanes(x);
+  for (int i = 0; i < N; ++i) CHECK(lanes[i] == std::ptrdiff_t(std::numeric_limits<T>::max()) - i);
+}
+TEMPLATE_TEST_CASE("lanes one by one", "", std::int32_t, std::uint32_t, std::int64_t) {
+  constexpr int N = native_lanes<TestType>;
+  check_lane_list<TestType, 2>();
+  check_lane_list<TestType, 4>();
+  check_lane_list<TestType, N>();
+  check_lane_list<TestType, 2 * N>();
 }
 
 /// Rows of M elements, the last of which ends where the memory does, in another order.

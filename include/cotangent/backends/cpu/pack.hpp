@@ -48,10 +48,6 @@ template <class T, int N> class pack {
   }
 
   COTANGENT_HOST_INLINE T operator[](int i) const { return part(i / part_lanes)[i % part_lanes]; }
-  /// The bits of lanes i and i + 1, the latter the upper ones. Elements are of 4 bytes, i is even.
-  COTANGENT_HOST_INLINE std::uint64_t two_lanes(int i) const {
-    return reinterpret_cast<vector<std::uint64_t, part_lanes / 2>>(part(i / part_lanes))[i % part_lanes / 2];
-  }
   COTANGENT_HOST_INLINE void set(int i, T x) {
     part_type v = part(i / part_lanes);
     v[i % part_lanes] = x;

@@ -151,15 +151,9 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
   COTANGENT_LANES template <class T, source From, int Place, extent Stride>
   COTANGENT_INLINE int add_varying(extent* offsets, index_register<T, From, Place, Stride>) {
     if constexpr (From == source::varying) {
-      const auto index = at_place<T, From>(Place);
+      const lane_list<T, N> index(at_place<T, From>(Place));
       const extent stride = value_of<Stride>(at.slots);
-      if constexpr (sizeof(T) == 4 && N >= 4) {
-        for (int i = 0; i < N; i += 2) {
-          const std::uint64_t both = index.two_lanes(i);
-          offsets[i] += extent(std::uint32_t(both)) * stride, offsets[i + 1] += extent(both >> 32) * stride;
-        }
-      } else
-        for (int i = 0; i < N; ++i) offsets[i] += extent(std::make_unsigned_t<T>(index[i])) * stride;
+      for (int i = 0; i < N; ++i) offsets[i] += index[i] * stride;
     }
     return 0;
   }

@@ -126,6 +126,40 @@ template <int M, int K, class T, int N> COTANGENT_HOST_INLINE pack<T, N> rows_of
   return r;
 }
 
+/// The lanes of a pack of integers, none of which is negative, one by one, as for addresses.
+template <class T, int N> class lane_list {
+ public:
+  COTANGENT_LANES explicit COTANGENT_INLINE lane_list(const pack<T, N>& x) : lanes_(x) {}
+  COTANGENT_LANES COTANGENT_INLINE std::ptrdiff_t operator[](int i) const { return std::ptrdiff_t(std::make_unsigned_t<T>(lanes_[i])); }
+
+ private:
+  pack<T, N> lanes_;
+};
+#if defined(__AVX2__) && !defined(__CUDACC__)
+/// Through memory: taking them out of a register one after the other keeps its only port for that busy. They are stored 32 bytes at a
+/// time, because loads of a part of 64 wait until those are in the cache; and compilers would see through plain loads.
+template <class T, int N>
+  requires(N * sizeof(T) >= 16 && sizeof(T) >= 4)
+class lane_list<T, N> {
+ public:
+  explicit COTANGENT_HOST_INLINE lane_list(const pack<T, N>& x) { store(x, lanes_); }
+  COTANGENT_HOST_INLINE std::ptrdiff_t operator[](int i) const {
+    std::ptrdiff_t lane;
+    if constexpr (sizeof(T) == 4) asm("movl %1, %k0" : "=r"(lane) : "m"(lanes_[i]));  // clears the upper half
+    else asm("movq %1, %0" : "=r"(lane) : "m"(lanes_[i]));
+    return lane;
+  }
+
+ private:
+  alignas(32) T lanes_[N];
+
+  template <int M> static COTANGENT_HOST_INLINE void store(const pack<T, M>& x, T* to) {
+    if constexpr (M * sizeof(T) > 32) store(lower(x), to), store(upper(x), to + M / 2);
+    else x.store(to);
+  }
+};
+#endif
+
 /// 0, 1, 2, ...
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> counted_lanes() {
   T t[N];
