@@ -155,6 +155,29 @@ TEST_CASE("views of computed values are computed as views, where no element is r
   CHECK(ct::with_views_inside(graph_of(all, x)).size() == graph_of(all, x).size());
 }
 
+TEST_CASE("operations on concatenations are done to the parts, where nothing else reads the whole") {
+  constexpr auto apart = [](auto x, auto y) {
+    const auto one = ct::exp(-ct::concatenate<1>(ct::sin(x), y)) * ct::concatenate<1>(y, x);  // cut elsewhere
+    const auto chosen = ct::where(ct::concatenate<2>(x, ct::tanh(x)) > 0.0, 1.5, ct::concatenate<2>(ct::cos(x), x));
+    const auto twice = ct::concatenate<0>(ct::slice<ct::range<0, 2>>(y), y);
+    return std::tuple(one, chosen, ct::sinh(twice), ct::cosh(twice));
+  };
+  const auto x = between<double, 5, 3, 4>(-2, 2);
+  const auto y = between<double, 5, 6, 4>(-1, 1);
+  const ct::graph g = graph_of(apart, x, y), h = ct::with_parts_apart(g);
+  check_same(g, h, tensors_of(x, y));
+  const auto of_size = [](const ct::graph& of, std::string_view op, ct::extent size) {
+    return std::count_if(of.nodes.begin(), of.nodes.end(), [&](const ct::node& n) { return n.op_id != 0 && n.op->name == op && n.dims.size() == size; });
+  };
+  CHECK(of_size(g, "exp", 180) == 1);
+  CHECK(of_size(h, "exp", 180) == 0);
+  CHECK(of_size(h, "exp", 60) == 1);
+  CHECK(of_size(h, "exp", 120) == 1);
+  CHECK(of_size(h, "select", 120) == 0);
+  CHECK(of_size(h, "cosh", 168) == 1);
+  CHECK(ct::with_parts_apart(h).size() == h.size());
+}
+
 namespace {
 /// Numbers that may wait for the sum, and some that may not: at outputs, in sums of several, where they are large or tiny.
 constexpr auto with_numbers = [](auto x, auto y) {

@@ -4,6 +4,7 @@
 
 #include <cotangent/compiler/conditions.hpp>
 #include <cotangent/compiler/numbers.hpp>
+#include <cotangent/compiler/parts.hpp>
 #include <cotangent/compiler/short_rows.hpp>
 #include <cotangent/compiler/triangles.hpp>
 #include <cotangent/compiler/views.hpp>
@@ -627,7 +628,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   }
   for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
   graph canonical = remove_dead(b.finish());
-  if (of_packets) return with_views_inside(canonical);
+  if (of_packets) return with_views_inside(with_parts_apart(canonical));
   return canonical;
 }
 
