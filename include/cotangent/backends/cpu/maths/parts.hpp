@@ -88,7 +88,8 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> scale(pack<T, N> p, p
   if constexpr (pack<T, N>::part_lanes * sizeof(T) < 16) return scale_in_two_steps(p, k);
   else {
     pack<T, N> r;
-    for (int i = 0; i < pack<T, N>::parts; ++i) r.set_part(i, vector_scale(p.part(i), k.part(i)));
+    int i = 0;
+    do r.set_part(i, vector_scale(p.part(i), k.part(i))); while (++i < pack<T, N>::parts);
     return r;
   }
 }
@@ -128,11 +129,12 @@ template <class T, int N> COTANGENT_HOST_INLINE mantissa_and_exponent<pack<T, N>
   if constexpr (pack<T, N>::part_lanes * sizeof(T) < 16) return take_apart_by_bits(x);
   else {
     mantissa_and_exponent<pack<T, N>> r;
-    for (int i = 0; i < pack<T, N>::parts; ++i) {
+    int i = 0;
+    do {
       const auto v = x.part(i), m = vector_mantissa(v);
       r.mantissa.set_part(i, m);
       r.exponent.set_part(i, vector_exponent(v) - vector_exponent(m));
-    }
+    } while (++i < pack<T, N>::parts);
     return r;
   }
 }
