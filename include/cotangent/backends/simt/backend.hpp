@@ -16,6 +16,10 @@
 ///   triangular_solve(a, b, x, n, m, matrices, lower, transposed, unit_diagonal)
 ///                                                as the primitives of these names say (primitives/factorizations.hpp)
 
+#include <array>
+#include <string>
+#include <string_view>
+
 #include <cotangent/backends/simt/gemm.hpp>
 #include <cotangent/backends/simt/loop.hpp>
 #include <cotangent/backends/simt/opaque.hpp>
@@ -26,23 +30,19 @@ namespace cotangent::simt {
 
 /// Names a step for messages.
 template <class Executable, int Step> std::string describe_step() {
-  constexpr cotangent::step x = Executable::plan.steps[Step];
-  const auto name = []<int N>(std::integral_constant<int, N>) {
-    constexpr std::string_view name = Executable::canonical.nodes[std::size_t(N)].op->name;
-    return std::string(name);
-  };
-  const std::string step = "step " + std::to_string(Step) + ": ";
-  if constexpr (x.node >= 0) return step + name(std::integral_constant<int, x.node>());
-  else {
-    std::string names;
-    const auto add = [&]<int N>(std::integral_constant<int, N> n) {
-      if constexpr (N >= 0) (names += ' ') += name(n);
-    };
-    [&]<int... K>(std::integer_sequence<int, K...>) {
-      (add(std::integral_constant<int, Executable::plan.statements[std::size_t(x.statements + K)].node>()), ...);
-    }(std::make_integer_sequence<int, x.statement_count>());
-    return step + "the kernel of" + names;
-  }
+  static constexpr cotangent::step x = Executable::plan.steps[Step];
+  static constexpr auto names = [] {
+    std::array<std::string_view, std::size_t(x.node >= 0 ? 1 : x.statement_count)> r{};
+    for (int k = 0; k < int(r.size()); ++k) {
+      const int n = x.node >= 0 ? x.node : Executable::plan.statements[std::size_t(x.statements + k)].node;
+      if (n >= 0) r[std::size_t(k)] = Executable::canonical.nodes[std::size_t(n)].op->name;
+    }
+    return r;
+  }();
+  std::string text = "step " + std::to_string(Step) + (x.node >= 0 ? ":" : ": the kernel of");
+  for (std::string_view name : names)
+    if (!name.empty()) (text += ' ') += name;
+  return text;
 }
 
 template <class Executable> struct steps {
