@@ -80,20 +80,30 @@ template <class Grid> struct run_rows_block {
   }
 };
 
+/// A function of a block's number, whatever its type: Thrust's and oneTBB's templates are instantiated once.
+class any_block {
+ public:
+  template <class Block>
+  explicit any_block(const Block& block) : run_([](const void* b, extent number) { (*static_cast<const Block*>(b))(number); }), block_(&block) {}
+  void operator()(extent number) const { run_(block_, number); }
+
+ private:
+  void (*run_)(const void*, extent);
+  const void* block_;
+};
+
 class queue {
  public:
   queue() = default;
   explicit queue(const device& d) : threads_(d.index() == 1) {}
 
   template <class Grid> void run(const Grid& grid) const {
-    with_system([&](const auto& system) {
-      ::thrust::for_each(system, ::thrust::counting_iterator<extent>(0), ::thrust::counting_iterator<extent>(grid.blocks()), run_block<Grid>{grid});
-    });
+    const run_block<Grid> block{grid};
+    run_blocks(grid.blocks(), any_block(block));
   }
   template <class Grid> void run_rows(const Grid& grid) const {
-    with_system([&](const auto& system) {
-      ::thrust::for_each(system, ::thrust::counting_iterator<extent>(0), ::thrust::counting_iterator<extent>(grid.blocks()), run_rows_block<Grid>{grid});
-    });
+    const run_rows_block<Grid> block{grid};
+    run_blocks(grid.blocks(), any_block(block));
   }
   static extent slots(extent blocks) { return blocks; }
   void copy(void* to, const void* from, extent bytes) const { std::memcpy(to, from, std::size_t(bytes)); }
@@ -121,6 +131,11 @@ class queue {
   };
 
  private:
+  void run_blocks(extent count, any_block block) const {
+    with_system([&](const auto& system) {
+      ::thrust::for_each(system, ::thrust::counting_iterator<extent>(0), ::thrust::counting_iterator<extent>(count), block);
+    });
+  }
   template <class F> void with_system(const F& f) const {
     if (threads_) f(::thrust::tbb::par);
     else f(::thrust::cpp::par);
