@@ -211,7 +211,7 @@ class per_instance_program {
     first_.assign(g.nodes.size(), -1);
     original_.take_symbols(g);
     original_.g = borrowed(g);
-    b_.simplifying = true;
+    b_.simplifying = b_.of_elements = true;
     b_.take_symbols(g);
   }
 

@@ -192,6 +192,7 @@ struct builder {
   sequence<value> captured;   // values of outer builders, in the order of the inputs that stand for them
   sequence<int> captured_inputs;
   bool simplifying = false;      // ask the primitives' simplify rules
+  bool of_elements = false;      // what is made are the elements of arrays, and many: rules that look far do not pay
   bool inlining = true;          // also those of calls, which replace a call by its body
 
   constexpr builder() = default;

@@ -288,20 +288,23 @@ struct scaled_term {
     } else if (!is_constant(x, 1)) rest = rest ? rest * x : x;
   }
 };
-/// Whether a node of which `is` holds is among what x is made of, by at most `depth` operations.
-template <class Is> constexpr bool is_made_of(value x, const Is& is, int depth = 5) {
-  const node& n = x.get();
-  if (n.is_input() || depth == 0) return false;
-  if (is(n)) return true;
-  for (int k = 0; k < n.operand_count; ++k)
-    if (is_made_of({x.b, x.b->g.operand(x.id, k)}, is, depth - 1)) return true;
+/// Whether a node of one of these kinds is among what x is made of, by at most `depth` operations.
+constexpr bool is_made_of(const graph& g, int x, role first, role second, int depth) {
+  const node& n = g.nodes.items[x];
+  if (n.is_input()) return false;
+  if (n.op->kind == first || n.op->kind == second) return true;
+  for (int k = 0; k < n.operand_count && depth > 0; ++k)
+    if (is_made_of(g, g.operand(x, k), first, second, depth - 1)) return true;
   return false;
 }
-constexpr bool is_made_of_reduction(value x) {
-  return is_made_of(x, [](const node& n) { return n.op->kind == role::reduction; });
-}
-constexpr bool is_made_of_opaque(value x) {
-  return is_made_of(x, [](const node& n) { return n.op->kind == role::opaque || n.op->kind == role::element; }, 3);
+/// Whether the factor or divisor of a product or quotient is repeated, and made of a reduction: without making anything, as most are not.
+constexpr bool has_reduced_factor(const graph& g, int x, int depth = 4) {
+  const node& n = g.nodes.items[x];
+  if (n.op_id == primitive_of<broadcast_in_dim_p>.id) return is_made_of(g, g.operand(x, 0), role::reduction, role::reduction, 3);
+  const bool product = n.op_id == primitive_of<mul_p>.id || n.op_id == primitive_of<div_p>.id || n.op_id == primitive_of<neg_p>.id;
+  for (int k = 0; k < n.operand_count && product && depth > 0; ++k)
+    if (has_reduced_factor(g, g.operand(x, k), depth - 1)) return true;
+  return false;
 }
 
 /// The sum along axes of terms, each the product of a factor that does not change there and others, as a sum of the factors times
@@ -323,10 +326,9 @@ constexpr value sum_of_scaled(value x, const shape& axes, int depth) {
   }
   // One such term alone, if the factor is itself made of what rows are reduced to, and the sum waits for no other step, as a product, anyway.
   if ((n.op_id == primitive_of<mul_p>.id || n.op_id == primitive_of<div_p>.id) && is_floating(n.type)) {
+    if (x.b->of_elements || axes.rank == x.rank() || !has_reduced_factor(x.b->g, x.id)) return {};
     const scaled_term t(x, axes);
-    bool waits = false;
-    for (const value& f : t.factors) waits = waits || is_made_of_reduction(f);
-    return waits && t.rest && !is_made_of_opaque(t.rest) ? t.sum() : value{};
+    return t.rest && !is_made_of(x.b->g, t.rest.id, role::opaque, role::element, 2) ? t.sum() : value{};
   }
   if (n.op_id != primitive_of<add_p>.id && n.op_id != primitive_of<sub_p>.id) return {};
   const value left = term(operand(0)), right = left ? term(operand(1)) : value{};

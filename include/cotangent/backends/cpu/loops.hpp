@@ -487,9 +487,16 @@ template <class Layout, class Reductions> class tasks {
   /// Combines the partial results of the reduction number `place`, in order, into the caller's buffer.
   template <class Op, class T> void combine_results(int place, T* partial, T* base, extent apart) const {
     const results<Layout>& r = results_[place];
-    constexpr extent block = 1024;
+    const extent copies = copies_[place];
+    constexpr extent block = 1024, some = 8, large = extent(1) << 15;
+    // Those of neighbouring tasks first, which are in the cache of the core that made them.
+    const extent together = r.size * copies >= large && copies > some ? some : 1;
+    if (together > 1)
+      parallel_for(divide_up(copies, together), [&](extent g) {
+        combine_copies<Op, T, mask_bytes<Layout>>(partial, r.size, g * together, smaller((g + 1) * together, copies), 1, apart, 0, r.size);
+      });
     parallel_for(divide_up(r.size, block), [&](extent b) {
-      combine_copies<Op, T, mask_bytes<Layout>>(partial, r.size, copies_[place], apart, b * block, smaller((b + 1) * block, r.size));
+      combine_copies<Op, T, mask_bytes<Layout>>(partial, r.size, 0, copies, together, apart, b * block, smaller((b + 1) * block, r.size));
     });
     r.each([base, partial](extent i) mutable { base[i] = *partial++; });
   }

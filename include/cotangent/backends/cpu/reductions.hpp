@@ -311,16 +311,17 @@ template <class Layout> struct results {
 /// vector around that one.
 constexpr extent begin_of_copy(extent copy, extent apart, extent size) { return smaller(copy * apart / native_bytes * native_bytes, size); }
 
-/// Combines the results [begin, end) of the copies of tasks, in the order of the tasks, into the first of them.
-template <class Op, class T, int Bytes> void combine_copies(T* first, extent size, extent copies, extent apart, extent begin, extent end) {
+/// Combines the results [begin, end) of the copies first + step, first + 2 step, ... before `last`, in this order, into those of copy first.
+template <class Op, class T, int Bytes> void combine_copies(T* copies, extent size, extent first, extent last, extent step, extent apart, extent begin, extent end) {
   constexpr int N = native_bytes / Bytes;
   using reg = register_type<T, N, Bytes>;
-  for (extent c = 1; c < copies; ++c) {
-    const T* copy = first + c * size;
+  T* to = copies + first * size;
+  for (extent c = first + step; c < last; c += step) {
+    const T* copy = copies + c * size;
     const extent own = begin_of_copy(c, apart, size);
     extent i = begin > own ? begin : own;
-    for (; i + N <= end; i += N) Op::combine(reg::load(first + i), reg::load(copy + i)).store(first + i);
-    for (; i < end; ++i) combine_into<Op, Bytes>(first + i, copy[i]);
+    for (; i + N <= end; i += N) Op::combine(reg::load(to + i), reg::load(copy + i)).store(to + i);
+    for (; i < end; ++i) combine_into<Op, Bytes>(to + i, copy[i]);
   }
 }
 
