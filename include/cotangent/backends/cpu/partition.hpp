@@ -71,7 +71,10 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
   const extent points = p.rows * p.lanes;
   extent wanted = shape.scatters ? 1 : smaller(points / task_work * shape.work + points % task_work * shape.work / task_work, most_tasks);
   // A task's first and last rows share what they read with those of other tasks, which another core may have.
-  if (shape.shares_rows && wanted > enough_tasks) wanted = smaller(wanted, divide_up(p.rows, rows_of_stencils) > enough_tasks ? divide_up(p.rows, rows_of_stencils) : enough_tasks);
+  if (shape.shares_rows && wanted > enough_tasks) {
+    const extent long_tasks = divide_up(p.rows, rows_of_stencils);
+    wanted = smaller(wanted, long_tasks > enough_tasks ? long_tasks : enough_tasks);
+  }
 
   // What all reductions keep can be cut freely; what one of them sums over needs partial results.
   std::uint32_t kept_by_all = ~0u;

@@ -213,9 +213,9 @@ template <class Layout, class Reductions, int N> struct running_sums {
   }
 
   /// Goes on with the sums of one scope where another row left them.
-  template <reduction Scope> COTANGENT_HOST_INLINE void take(const running_sums& before) {
+  template <reduction Scope> COTANGENT_HOST_INLINE void take(running_sums& before) {
     each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
-      sum_of<Reduce>() = const_cast<running_sums&>(before).template sum_of<Reduce>();
+      sum_of<Reduce>() = before.template sum_of<Reduce>();
     });
   }
 
