@@ -227,10 +227,15 @@ template <class T, int M, int W> void check_loaded_columns() {
   const guarded_buffer buffer(N * M * sizeof(T));
   T* const memory = buffer.as<T>();
   for (int e = 0; e < N * M; ++e) memory[e] = T(1 + e);
-  pack<T, N> columns[W];
-  load_columns<M>(columns, [&](int i) { return memory + (N - 1 - i) * M; });
+  const auto row = [&](int i) { return memory + (N - 1 - i) * M; };
+  pack<T, N> columns[W], scattered[W];
+  load_columns<M>(columns, row);
+  load_scattered<M>(scattered, row);
   for (int i = 0; i < N; ++i)
-    for (int j = 0; j < M; ++j) CHECK(columns[j][i] == T(1 + (N - 1 - i) * M + j));
+    for (int j = 0; j < M; ++j) {
+      CHECK(columns[j][i] == T(1 + (N - 1 - i) * M + j));
+      CHECK(scattered[j][i] == T(1 + (N - 1 - i) * M + j));
+    }
 }
 TEMPLATE_TEST_CASE("rows from anywhere as columns", "", float, double, std::int32_t, std::int64_t) {
   constexpr int N = native_lanes<TestType>;

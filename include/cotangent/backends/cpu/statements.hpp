@@ -468,7 +468,9 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     constexpr int fewest = std::min(lanes, 16 / int(sizeof(T)));  // of a vector as the machine has them
     constexpr int width = std::max(int(std::bit_ceil(unsigned(block))), fewest);
     pack<T, lanes> columns[width];
-    load_columns<block>(columns, [&](int i) { return p + First + offsets[E::partial && i >= e.count ? 0 : i]; });
+    const auto row = [&](int i) __attribute__((always_inline)) { return p + First + offsets[E::partial && i >= e.count ? 0 : i]; };
+    if constexpr (scattered<X...> && !is_long_kernel<typename E::layout>) load_scattered<block>(columns, row);
+    else load_columns<block>(columns, row);
     const int done[] = {0, take<Table, Begin, K, First>(e, columns)...};
     (void)done;
     if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns>(e, p, offsets, members);

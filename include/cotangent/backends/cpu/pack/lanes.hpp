@@ -95,21 +95,33 @@ template <int H = 1, class T, int N, int W> COTANGENT_HOST_INLINE void transpose
 
 /// Rows first, first + W, ... in N lanes: of each the first M of W elements.
 template <int N, int M, int W, class F> COTANGENT_HOST_INLINE auto rows_beside(const F& row, int first) {
-  using T = std::remove_cvref_t<decltype(*row(0))>;
-#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
-  if constexpr (N * sizeof(T) == 64 && W * sizeof(T) == 16 && sizeof(T) >= 4) {
-    pack<T, N> r(T(0));
-    [&]<int... K>(std::integer_sequence<int, K...>) { (r.set_part(0, vector_with_row<M, K>(r.part(0), row(first + K * W))), ...); }(std::make_integer_sequence<int, 4>());
-    return r;
-  } else
-#endif
   if constexpr (N > W) return join(rows_beside<N / 2, M, W>(row, first), rows_beside<N / 2, M, W>(row, first + N / 2));
-  else return M < W ? pack<T, W>::load(row(first), M) : pack<T, W>::load(row(first));
+  else {
+    using part = pack<std::remove_cvref_t<decltype(*row(0))>, W>;
+    return M < W ? part::load(row(first), M) : part::load(row(first));
+  }
 }
 /// Element j of the row that begins at row(i) becomes lane i of column j. Nothing past the M elements of a row is touched.
 template <int M, class T, int N, int W, class F> COTANGENT_HOST_INLINE void load_columns(pack<T, N> (&columns)[W], const F& row) {
   for (int j = 0; j < W; ++j) columns[j] = rows_beside<N, M, W>(row, j);
   transpose(columns);
+}
+#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
+/// The same of 16 bytes per row, in a kernel that has registers to spare.
+template <int M, class T, int N, int W, class F>
+  requires(N * sizeof(T) == 64 && W * sizeof(T) == 16 && sizeof(T) >= 4)
+COTANGENT_HOST_INLINE void load_scattered(pack<T, N> (&columns)[W], const F& row) {
+  for (int j = 0; j < W; ++j) {
+    columns[j] = pack<T, N>(T(0));
+    [&]<int... K>(std::integer_sequence<int, K...>) __attribute__((always_inline)) {
+      (columns[j].set_part(0, vector_with_row<M, K>(columns[j].part(0), row(j + K * W))), ...);
+    }(std::make_integer_sequence<int, 4>());
+  }
+  transpose(columns);
+}
+#endif
+template <int M, class T, int N, int W, class F> COTANGENT_HOST_INLINE void load_scattered(pack<T, N> (&columns)[W], const F& row) {
+  load_columns<M>(columns, row);
 }
 
 /// N rows of M elements that lie side by side, as M columns, and back. M is 2, 3 or 4.
