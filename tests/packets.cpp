@@ -65,6 +65,14 @@ constexpr auto neighbours = [](auto x, auto index) {
   return ct::vmap([](auto a, auto others) { return ct::matmul(a, others(ct::index<0>) - 2.0 * others(ct::index<1>)); })(made, ct::take<0>(made, index));
 };
 
+/// Sums over points with the weights that all instances share, of what is made of each instance's numbers at the points.
+constexpr auto integrals = [](auto weights, auto x) {  // [8] [n, 8, 12]
+  return ct::vmap([=](auto own) {
+    const auto y = ct::sin(own);
+    return std::tuple(ct::matmul(weights, y), ct::einsum<"pi,p->i">(y * y, weights), ct::matmul(ct::transpose(y), own));
+  })(x);
+};
+
 template <class T> constexpr double tolerance = std::is_same_v<T, float> ? 3e-5 : 1e-12;
 
 /// Rows of what a call with many instances returned, against calls of one.
@@ -206,6 +214,25 @@ TEST_CASE("two kinds of instances: vertices, and points between some of them") {
       error = std::max({error, std::abs(sum - double(value(i, e % 4, e / 4))), std::abs(sum - double(tangent(i, e % 4, e / 4)))});
     }
   CHECK(error <= 1e-5);
+}
+
+TEST_CASE("products of each instance with a short vector that all share") {
+  constexpr ct::extent n = 3001;
+  const auto x = random_array<ct::array<double, n, 8, 12>>(1);
+  const auto weights = random_array<ct::array<double, 8>>(2);
+  static_assert(uses_packets<decltype(integrals), decltype(weights), decltype(x)>());
+  const auto [sums, squares, products] = ct::jit(integrals)(weights, x);
+  double error = 0;
+  for (ct::extent i = 0; i < n; ++i)
+    for (int j = 0; j < 12; ++j) {
+      double sum = 0, square = 0, product = 0;
+      for (int p = 0; p < 8; ++p) {
+        const double y = std::sin(x(i, p, j));
+        sum += weights(p) * y, square += weights(p) * y * y, product += y * x(i, p, 3);
+      }
+      error = std::max({error, std::abs(sums(i, j) - sum), std::abs(squares(i, j) - square), std::abs(products(i, j, 3) - product)});
+    }
+  CHECK(error <= tolerance<double>);
 }
 
 TEST_CASE("rows of other instances, by indices that are brought into range") {

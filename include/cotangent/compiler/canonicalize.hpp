@@ -195,7 +195,8 @@ constexpr value sum_of_few_products(const call& c) {
   };
   value sum;
   each_element(terms, {}, [&](const shape& at) {
-    const value a = part(0, at), b = part(1, at);
+    value a = part(0, at), b = part(1, at);
+    match_ranks(a, b);  // an element of a vector is a number
     sum = sum.b ? emit<fma_p>({a, b, sum}) : mul(a, b);
   });
   return sum;
