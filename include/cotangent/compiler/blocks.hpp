@@ -90,6 +90,8 @@ class block_finder {
   const graph& g_;
   const schedule_choices choices_;
   flag_list taken_, reads_, writes_, sums_;  // per step; per buffer of a step: sums over rows are written to it
+  sequence<std::uint64_t> read_, written_;   // per step: the buffers that it reads and writes, a bit for each
+  std::size_t words_ = 0;                    // of such bits
   sequence<int> members_, skipped_, before_;  // of a group: its steps, those between them, and those that move before it
 
   constexpr int global(const step& x, int k) const { return s_.step_buffers[std::size_t(x.buffers + k)]; }
@@ -117,17 +119,24 @@ class block_finder {
           if (reduces_rows(t)) sums_[std::size_t(x.buffers + t.buffer)] = true;
         }
     }
+    words_ = (s_.buffers.size() + 63) / 64;
+    read_.assign(words_ * s_.steps.size(), 0), written_.assign(words_ * s_.steps.size(), 0);
+    for (const step& x : s_.steps) {
+      const std::size_t first = first_word(x);
+      accesses(x, [&](int b, bool writes) { (writes ? written_ : read_).items[first + std::size_t(b) / 64] |= std::uint64_t(1) << b % 64; });
+    }
   }
+  constexpr std::size_t first_word(const step& x) const { return std::size_t(&x - s_.steps.items) * words_; }
   constexpr bool touches(const step& x, int b, bool only_writes) const {
-    bool r = false;
-    accesses(x, [&](int touched, bool writes) { r = r || (touched == b && (writes || !only_writes)); });
-    return r;
+    const std::size_t word = first_word(x) + std::size_t(b) / 64;
+    return ((written_.items[word] | (only_writes ? 0 : read_.items[word])) >> b % 64 & 1u) != 0;
   }
   /// Whether the order of two steps matters.
   constexpr bool depend(const step& x, const step& y) const {
-    bool r = false;
-    accesses(x, [&](int b, bool writes) { r = r || touches(y, b, !writes); });
-    return r;
+    const std::size_t a = first_word(x), b = first_word(y);
+    for (std::size_t k = 0; k < words_; ++k)
+      if (((written_.items[a + k] & (written_.items[b + k] | read_.items[b + k])) | (read_.items[a + k] & written_.items[b + k])) != 0) return true;
+    return false;
   }
   constexpr bool is_written(int b) const {
     for (int m : members_)
