@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-JAX_GROUPS = ["mlp", "chain", "call", "loops", "simulation"]
+JAX_GROUPS = ["mlp", "chain", "call", "loops", "samples", "simulation"]
 
 
 def arguments():
