@@ -53,11 +53,12 @@ constexpr bool reduces_rows(const statement& s) { return s.what == statement::re
 
 /// The bytes that a block of rows takes in a thread's memory.
 constexpr extent bytes_of_rows(extent rows, extent row, dtype type) { return (rows * row * size_of(type) + 63) / 64 * 64; }
-/// How many rows are worked on at a time, of so many bytes each.
+/// How many rows are worked on at a time, of so many bytes each: two at least if they are not too long, as some kernels take two together.
 constexpr extent rows_at_a_time(extent row_bytes) {
   constexpr extent block_bytes = 1 << 17;
-  const extent rows = row_bytes < block_bytes && row_bytes > 0 ? block_bytes / row_bytes : 1;
-  return rows > 64 ? rows / 64 * 64 : rows;
+  if (row_bytes <= 0 || row_bytes >= block_bytes) return 1;
+  const extent rows = block_bytes / row_bytes;
+  return rows > 64 ? rows / 64 * 64 : rows > 2 ? rows : 2;
 }
 
 /// Finds the groups of a schedule, and moves their steps together.
