@@ -80,7 +80,8 @@ TEST_CASE("quotients are rounded down exactly") {
 
 TEST_CASE("numbers whose sums, products and quotients are infinite, NaN or wrap around") {
   const auto f = [](auto x, auto i) {
-    const auto big = ct::full_like(x, 1e308), infinite = ct::full_like(x, INFINITY), most = ct::full_like(i, 2147483647);
+    const auto big = ct::full_like(x, 1e308), infinite = ct::full_like(x, INFINITY);
+    const auto most = ct::full_like(i, 2147483647);
     return std::tuple(x * (big * 10.0), x - (infinite - infinite), x + infinite * 0.0, x / ct::full_like(x, -0.0), x / 5e-324, x * 1e200 * 1e200, big / 1e-10, 1.0 / ct::full_like(x, -0.0), ct::sum(big),
                       INFINITY / x, ct::roll<0>(x * INFINITY, 1), i + (most + 1), ct::where(most + 1 > 0, i, 7 * i), most * 2);
   };

@@ -160,7 +160,7 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
   sums_of<Layout, Reductions> sums[sizeof...(R)];
   const auto start = [&](extent r) __attribute__((always_inline)) {
     rows[r].index[inner] += r;
-    if constexpr (plan.has_fixed) {
+    if constexpr (plan_of<Layout, Reductions>.has_fixed) {  // (nvcc takes no `plan` from outside for a constant)
       evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
       evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
       evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
@@ -211,7 +211,7 @@ COTANGENT_HOST_INLINE void sweep_both_ways(program<Layout, Reductions, Analysis>
   sums_of<Layout, Reductions> sums[count];
   const auto start = [&](extent r) __attribute__((always_inline)) {
     rows[r].index[inner] += r;
-    if constexpr (plan.has_fixed) {
+    if constexpr (plan_of<Layout, Reductions>.has_fixed) {  // (nvcc takes no `plan` from outside for a constant)
       evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
       evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
       evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
