@@ -627,8 +627,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     if (!of_packets) v = rows.put_together(n, v);
     if (has_windows) once.made(n, v);
   }
-  for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-  graph canonical = remove_dead(b.finish());
+  graph canonical = replayed(r);
   if (of_packets) return with_views_inside(with_parts_apart(canonical));
   return canonical;
 }

@@ -39,8 +39,7 @@ class chunk_program : by_instance {
         if (is_outside(n, stage)) r.copy(n);
       if (!is_empty(stage)) make_chunks(r, stage);
     }
-    for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-    return remove_dead(b.finish());
+    return replayed(r);
   }
 
  private:

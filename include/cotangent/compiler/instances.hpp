@@ -666,8 +666,7 @@ constexpr graph split_loops(const graph& g, bool& any) {
     if (results.empty()) r.copy(n);
     else r.set_results(n, results);
   }
-  for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-  return remove_dead(b.finish());
+  return replayed(r);
 }
 /// Whether a loop in the graph could be split.
 constexpr bool may_split_loops(const graph& g) {

@@ -65,8 +65,7 @@ class packet_program : by_instance {
         if (is_outside(n, stage)) r.copy(n);
       make_packets(r, bands, stage);
     }
-    for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-    return remove_dead(b.finish());
+    return replayed(r);
   }
 
  private:

@@ -29,8 +29,7 @@ class pair_pass {
       } else if (sums_.items[n] != 0) r.map.items[n] = sum_of_halves(r.map.items[g_.operand(n, 0)], axes(n), sums_.items[n] == exchanged_pairs::changes_sign);
       else r.copy(n);
     }
-    for (int o : g_.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-    return remove_dead(b.finish());
+    return replayed(r);
   }
 
  private:

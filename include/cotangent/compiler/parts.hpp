@@ -31,8 +31,7 @@ class part_pass {
       if (k >= 0) r_.map.items[n] = by_parts(r_.at(n), k);
       else r_.copy(n);
     }
-    for (int o : g_.outputs) to_.g.outputs.push_back(r_.map[std::size_t(o)].id);
-    return remove_dead(to_.finish());
+    return replayed(r_);
   }
 
  private:

@@ -26,8 +26,7 @@ class view_pass {
       else r_.copy(n);
       if (in_views_.items[n]) note(r_.map.items[n]);
     }
-    for (int o : g_.outputs) to_.g.outputs.push_back(r_.map[std::size_t(o)].id);
-    return remove_dead(to_.finish());
+    return replayed(r_);
   }
 
  private:

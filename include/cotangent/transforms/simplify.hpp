@@ -49,6 +49,11 @@ constexpr graph remove_dead(graph g) {
   }
   return g;
 }
+/// The graph that a replay of all nodes has made, with the outputs of the one it reads, without what they do not need.
+constexpr graph replayed(replay& r) {
+  for (int o : r.from.outputs) r.to.g.outputs.push_back(r.map[std::size_t(o)].id);
+  return remove_dead(r.to.finish());
+}
 
 /// An equal graph with fewer nodes: every primitive's simplify rule applied once in topological order, equal nodes
 /// merged, calls replaced by their bodies, dead nodes removed. Linear in the nodes. With `inlining` off calls stay, so
@@ -60,8 +65,7 @@ constexpr graph simplify(const graph& g, bool inlining = true) {
   replay r(g, b);
   copy_inputs(r);
   for (int n = 0; n < g.size(); ++n) r.copy(n);
-  for (int o : g.outputs) b.g.outputs.push_back(r.map[std::size_t(o)].id);
-  return remove_dead(b.finish());
+  return replayed(r);
 }
 
 /// The graph with the outputs that `wanted` names, in which operations with several results compute only what is needed.

@@ -106,6 +106,17 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
     for (int u = 0; u < Vectors; ++u) sums[u].template store_columns<Partial>(lane + u * N, count);
 }
 
+/// Evaluates what does not depend on the lane.
+template <class Layout, class Reductions, class Analysis, class Fixed>
+COTANGENT_HOST_INLINE void start_row(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent first, Fixed& fixed,
+                                     sums_of<Layout, Reductions>& sums) {
+  constexpr lane_plan plan = plan_of<Layout, Reductions>;
+  if constexpr (plan.has_fixed) {
+    evaluation<Layout, plan.width, false, sums_of<Layout, Reductions>> e(at, first, plan.width, fixed, sums);
+    evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+    evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
+  }
+}
 /// Runs the lanes [first, last) of one row, or of a group of rows.
 template <class Layout, class Reductions, class Analysis>
 COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps, position<Layout>& at, extent first, extent last, extent rows,
@@ -114,11 +125,7 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
   constexpr int N = plan.width, U = plan.unroll;
   if (first >= last) return;
   fixed_registers<Layout, N> fixed;
-  if constexpr (plan.has_fixed && !plan.grouped) {
-    evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(at, first, N, fixed, sums[0]);
-    evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
-    evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
-  }
+  if constexpr (!plan.grouped) start_row(steps, at, first, fixed, sums[0]);
   extent lane = first;
   if constexpr (plan.has_inner) {
     const extent begin = Layout::shape.ascends ? at.index[0] + rows : Layout::shape.inner_first;
@@ -160,11 +167,7 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
   sums_of<Layout, Reductions> sums[sizeof...(R)];
   const auto start = [&](extent r) __attribute__((always_inline)) {
     rows[r].index[inner] += r;
-    if constexpr (plan_of<Layout, Reductions>.has_fixed) {  // (nvcc takes no `plan` from outside for a constant)
-      evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
-      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
-      evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
-    }
+    start_row(steps, rows[r], first, fixed[r], sums[r]);
     sums[r].to = &to;
     sums[r].locate(rows[r]);
     sums[r].template clear<reduction::row>(), sums[r].template clear<reduction::place>();
@@ -211,11 +214,7 @@ COTANGENT_HOST_INLINE void sweep_both_ways(program<Layout, Reductions, Analysis>
   sums_of<Layout, Reductions> sums[count];
   const auto start = [&](extent r) __attribute__((always_inline)) {
     rows[r].index[inner] += r;
-    if constexpr (plan_of<Layout, Reductions>.has_fixed) {  // (nvcc takes no `plan` from outside for a constant)
-      evaluation<Layout, N, false, sums_of<Layout, Reductions>> e(rows[r], first, N, fixed[r], sums[r]);
-      evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
-      evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
-    }
+    start_row(steps, rows[r], first, fixed[r], sums[r]);
     sums[r].to = whole.to;
     sums[r].locate(rows[r]);
     sums[r].template clear<reduction::row>();

@@ -59,26 +59,26 @@ template <class Op, class T, int N> COTANGENT_HOST_INLINE mask<int(sizeof(T)), N
   if constexpr (std::is_floating_point_v<T>) return (!Op::reaches(b, a)) & (b == b);
   else return !Op::reaches(b, a);
 }
-/// x and its place, one for all lanes, where it is nearer than what is there.
-template <class Op, class T, int N> COTANGENT_HOST_INLINE void keep_nearer(pack<T, N>& extremum, pack<std::int32_t, N>& where, pack<T, N> x, std::int32_t place) {
+/// Chooses x and its place, one for all lanes, where it is nearer than what is there.
+template <class Op, class T, int N> COTANGENT_HOST_INLINE void choose_nearer(placed<T, N>& there, pack<T, N> x, std::int32_t place) {
 #if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
   if constexpr (std::is_floating_point_v<T> && N * sizeof(T) == 64) {  // two comparisons into one mask, which the compiler would make five instructions of
     constexpr int not_reached = Op::template identity<T>() > T(0) ? _CMP_NLE_UQ : _CMP_NGE_UQ;
-    const auto there = extremum.part(0), here = x.part(0);
+    const auto old = there.extremum.part(0), own = x.part(0);
+    const auto where = there.where.part(0);
     if constexpr (sizeof(T) == 4) {
-      const auto nearer = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(there, there, _CMP_ORD_Q), there, here, not_reached);
-      extremum.set_part(0, _mm512_mask_mov_ps(there, nearer, here));
-      where.set_part(0, (vector<std::int32_t, N>)_mm512_mask_mov_epi32((__m512i)where.part(0), nearer, _mm512_set1_epi32(place)));
+      const auto nearer = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(old, old, _CMP_ORD_Q), old, own, not_reached);
+      there.extremum.set_part(0, _mm512_mask_mov_ps(old, nearer, own));
+      there.where.set_part(0, (vector<std::int32_t, N>)_mm512_mask_mov_epi32((__m512i)where, nearer, _mm512_set1_epi32(place)));
     } else {
-      const auto nearer = _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(there, there, _CMP_ORD_Q), there, here, not_reached);
-      extremum.set_part(0, _mm512_mask_mov_pd(there, nearer, here));
-      where.set_part(0, (vector<std::int32_t, N>)_mm256_mask_mov_epi32((__m256i)where.part(0), nearer, _mm256_set1_epi32(place)));
+      const auto nearer = _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(old, old, _CMP_ORD_Q), old, own, not_reached);
+      there.extremum.set_part(0, _mm512_mask_mov_pd(old, nearer, own));
+      there.where.set_part(0, (vector<std::int32_t, N>)_mm256_mask_mov_epi32((__m256i)where, nearer, _mm256_set1_epi32(place)));
     }
     return;
   }
 #endif
-  const auto nearer = is_nearer<Op>(x, extremum);
-  extremum = select(nearer, x, extremum), where = select(mask_cast<4>(nearer), pack<std::int32_t, N>(place), where);
+  there.choose(is_nearer<Op>(x, there.extremum), x, pack<std::int32_t, N>(place));
 }
 /// Those of b where they are nearer, or come first and are as near.
 template <class Op, class T, int N> COTANGENT_HOST_INLINE placed<T, N> nearest(placed<T, N> a, const placed<T, N>& b) {
@@ -154,11 +154,11 @@ template <class Layout, class Reductions, int N> struct running_sums {
     reg<T>& sum = sum_of<Reduce>();
     [[maybe_unused]] const reg<T> identity = Op::template identity<T>();
     if constexpr (parts::finds_place) {  // the register of indices has the first lane's
-      if constexpr (E::partial && N > 1) {
-        const auto nearer = is_nearer<Op>(reg<T>(value), sum) & first_lanes<int(sizeof(T)), N>(e.count);
-        sum = select(nearer, reg<T>(value), sum);
-        index_of<Reduce>() = select(mask_cast<4>(nearer), pack<std::int32_t, N>(std::int32_t(e.lane)), index_of<Reduce>());
-      } else keep_nearer<Op>(sum, index_of<Reduce>(), reg<T>(value), std::int32_t(e.lane));
+      const reg<T> x = value;
+      auto all = place_of_sum<Reduce>();
+      if constexpr (E::partial && N > 1) all.choose(is_nearer<Op>(x, sum) & first_lanes<int(sizeof(T)), N>(e.count), x, pack<std::int32_t, N>(std::int32_t(e.lane)));
+      else choose_nearer<Op>(all, x, std::int32_t(e.lane));
+      sum = all.extremum, index_of<Reduce>() = all.where;
     } else if constexpr (parts::facts.is_found) return;
     else if constexpr (scope == reduction::keeps_lane && keeps_columns) sum = Op::combine(sum, value);
     else if constexpr (scope == reduction::keeps_lane) {
