@@ -40,6 +40,7 @@ constexpr int only_axis(const shape& dims, extent e) {
 class by_instance {
  protected:
   static constexpr extent run_time_count = 1 << 14;  // of instances, or rows of a table, where only the run knows
+  static constexpr extent most_products = 1 << 15;   // of an instance
   const graph& g_;
   const extent instances_;
   const extent most_elements_;  // of an instance
@@ -102,10 +103,11 @@ class by_instance {
     }
     return named <= 1;
   }
-  /// Whether node n, which is no product, works instance by instance.
+  /// Whether node n works instance by instance.
   constexpr bool works_by_instance(int n) {
     const node& x = g_[n];
     if (!is_small(n)) return false;
+    if (x.op_id == primitive_of<dot_general_p>.id) return multiplies(n);
     const int axis = axis_of(n);
     const auto all_aligned = [&] {
       for (int k = 0; k < x.operand_count; ++k)
@@ -140,6 +142,21 @@ class by_instance {
     if (x.op_id == primitive_of<concatenate_p>.id) return all_aligned() && g_.attribute(n, 0) != axis && same_axis(n);
     if (x.op_id == primitive_of<pad_p>.id) return pads(n);
     return false;
+  }
+  /// Whether the instances are a batch of a product's, or free in one operand, with a small matrix as the other.
+  constexpr bool multiplies(int n) {
+    sequence<value> operands;
+    const call c = call_of(n, operands);
+    const dot_dimensions d = dot_general_p::dimensions(c);
+    const int axis = axis_of(n), batch = d.lhs_batch.rank, left = axis_of(g_.operand(n, 0)), right = axis_of(g_.operand(n, 1));
+    extent terms = 1;
+    for (extent a : d.lhs_contracted) terms *= c[0].dims()[int(a)];
+    if (is_symbol(terms) || terms < 1 || terms * elements_of(n) > most_products || c.dims.rank + d.lhs_contracted.rank > max_rank) return false;
+    const bool left_fits = is_of_instances(g_.operand(n, 0)), right_fits = is_of_instances(g_.operand(n, 1));
+    if (axis < batch) return left_fits && right_fits && d.lhs_batch[axis] == left && d.rhs_batch[axis] == right;
+    const shape of_left = d.lhs_free(c[0].rank()), of_right = d.rhs_free(c[1].rank());
+    if (axis < batch + of_left.rank) return left_fits && of_left[axis - batch] == left && is_shared(g_.operand(n, 1));
+    return right_fits && of_right[axis - batch - of_left.rank] == right && is_shared(g_.operand(n, 0));
   }
   constexpr bool pads(int n) {
     sequence<value> operands;
@@ -244,6 +261,13 @@ class part_body {
     if (v) return v;
     if (g_[n].op_id == primitive_of<constant_p>.id) return v = constant_from_bits(body, g_[n].type, axis >= 0 ? of_some(g_[n].dims) : g_[n].dims, g_[n].bits);
     return v = input(whole, axis);
+  }
+  /// Node n, which is known when the program is compiled.
+  constexpr value known(int n) {
+    if (shared_[std::size_t(n)]) return shared_[std::size_t(n)];
+    sequence<value> mapped;
+    for (int k = 0; k < g_[n].operand_count; ++k) mapped.push_back(known(g_.operand(n, k)));
+    return shared_[std::size_t(n)] = again(n, mapped);
   }
   constexpr value& operator[](int n) { return own_[std::size_t(n)]; }
 

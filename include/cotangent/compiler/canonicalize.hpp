@@ -221,22 +221,54 @@ constexpr bool is_made_of_smaller(value x) {
   return fits(x, fits) && operations > 0;
 }
 
-/// A product as the sums over the last axes of an array of all terms. What an operand chooses, or zero, is chosen of the terms.
-constexpr value sum_of_all_products(const call& c) {
+/// x with its axes at `places` of an array, computed there if it is made of a few operations: as a product's factor that is repeated along
+/// axes whose sums stay in registers at once.
+constexpr value placed_inside(value x, const shape& places, const shape& dims, int operations = 4) {
+  const auto fits = [&](value v, const auto& self) -> bool {
+    const node& n = v.get();
+    if (n.is_input() || n.op->kind != role::pointwise) return true;
+    if (n.op->flops > 2 || --operations < 0) return false;
+    for (int k = 0; k < n.operand_count; ++k)
+      if (!self(value{v.b, v.b->g.operand(v.id, k)}, self)) return false;
+    return true;
+  };
+  if (!fits(x, fits)) return placed(x, places, dims);
+  const auto again = [&](value v, const auto& self) -> value {
+    if (v.get().is_input() || v.get().op->kind != role::pointwise) return placed(v, places, dims);
+    sequence<value> operands;
+    call c = call_at(v.b->g, *v.b, v.id, operands);
+    for (value& o : operands) o = self(o, self);
+    c.dims = dims, c.result = {};
+    return v.b->emit_inferred(c);
+  };
+  return again(x, again);
+}
+/// A product as the sums over the last axes of an array of all terms. What an operand chooses, or zero, is chosen of the terms. `order`: the
+/// result's axes, if they are to be others than the product's; `own`: which operands are this product's alone.
+constexpr value sum_of_all_products(const call& c, const shape& order, const bool (&own)[2]) {
+  constexpr extent few = 8;
   const dot_dimensions d = dot_general_p::dimensions(c);
-  shape dims = c.dims;
+  const int rank = c.dims.rank;
+  shape dims, to = filled(rank, 0);
+  for (int i = 0; i < rank; ++i) dims.push_back(c.dims[int(order[i])]), to[int(order[i])] = i;
   for (extent axis : d.lhs_contracted) dims.push_back(c[0].dims()[int(axis)]);
   value factors[2], condition;
   for (int k = 0; k < 2; ++k) {
-    const shape places = places_in_product(c, d, k);
+    shape places = places_in_product(c, d, k);
+    for (int i = 0; i < places.rank; ++i)
+      if (places[i] < rank) places[i] = to[int(places[i])];
     const auto operand_of = [&](int i) { return value{c.b, c.b->g.operand(c[k].id, i)}; };
     const bool chooses = !condition.b && c[k].get().op_id == primitive_of<select_p>.id && is_constant(operand_of(2)) && constant_value(operand_of(2)) == 0;
     if (chooses) condition = placed(operand_of(0), places, dims);
-    factors[k] = placed(chooses ? operand_of(1) : c[k], places, dims);
+    extent repeats = 1;
+    for (int i = 0; i < rank; ++i)
+      if (!places.contains(i)) repeats *= i + 2 < rank ? few + 1 : dims[i];
+    if (!chooses && own[k] && repeats <= few) factors[k] = placed_inside(c[k], places, dims);
+    else factors[k] = placed(chooses ? operand_of(1) : c[k], places, dims);
   }
   value terms = mul(factors[0], factors[1]);
   if (condition.b) terms = select(condition, terms, zeros_like(terms));
-  return reduce_sum(terms, axes_from(c.dims.rank, d.lhs_contracted.rank));
+  return reduce_sum(terms, axes_from(rank, d.lhs_contracted.rank));
 }
 
 /// A product whose only use is `turned`, a transpose of the product `c` that swaps the free axes of its operands: the product
@@ -516,6 +548,10 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     c.operands = own_operands;
     return c;
   };
+  const auto sum_of_products = [&](const call& c, int n, const shape& order) {
+    const bool own[2] = {uses.items[g.operand(n, 0)] == 1, uses.items[g.operand(n, 1)] == 1};
+    return sum_of_all_products(c, order, own);
+  };
   const triangle_finder triangles(g);
   const short_rows rows(g);
   const zero_scatters zeros(g, uses);
@@ -549,7 +585,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     const bool collects = number != 1 || numbers.leaves(n);
     if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
-      else if (of_packets) v = sum_of_all_products(c);
+      else if (of_packets) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
       else {
         product_triangles t = triangles.of_product(n);
         const call product = product_at(n);
@@ -559,11 +595,14 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
         if (mirrors) v = mirrored(v);
       }
     }
-    else if (op == primitive_of<transpose_p>.id && !of_packets) {
+    else if (op == primitive_of<transpose_p>.id) {
       const int x = g.operand(n, 0);
       if (g[x].op_id == primitive_of<dot_general_p>.id && uses.items[x] == 1) {
         const call turned = c;
-        if (!sums_few_products(r.at(x))) v = swapped_dot(product_at(x), turned, triangles.of_product(x));
+        const call product = r.at(x);
+        if (of_packets) {
+          if (!sums_few_products(product, true)) v = sum_of_products(product, x, turned.list(0, turned.attribute_count));
+        } else if (!sums_few_products(product)) v = swapped_dot(product_at(x), turned, triangles.of_product(x));
         if (!v.b) v = b.emit_inferred(r.at(n));
       }
     } else if (op == primitive_of<roll_p>.id) v = rolled(c, once);

@@ -159,6 +159,8 @@ template <class Executable, int Step> struct step_access {
 
   std::byte* buffer(int k) const { return static_cast<std::byte*>(s.buffers[Executable::plan.step_buffers[std::size_t(x.buffers + k)]]); }
   extent bytes(dtype type, const shape& dims) const { return s.value(dims).size() * size_of(type); }
+  /// Whether nothing but this step looks at buffer k, an output.
+  static constexpr bool is_output(int k) { return is_output_of_one_step(Executable::plan, Executable::plan.step_buffers[std::size_t(x.buffers + k)]); }
 };
 
 /// Whether a plan is one kernel that reduces nothing but, if that is allowed, by `op_id`.
@@ -572,7 +574,7 @@ template <> struct control<packets_p> {
     /// The axis of the instances of an operand, or -1 if they share it; that of a result.
     static constexpr int operand_axis(int k) { return int(base::attribute(base::own + 2 + k)); }
     static constexpr int result_axis(int r) { return int(base::attribute(base::own + 2 + base::operands + r)); }
-    using body = executable<make_packet_body<thaw_body<typename Executable::make, int(base::attribute(1))>>, donated_carries<0, 0>,
+    using body = executable<make_packet_body<thaw_body<typename Executable::make, int(base::attribute(1))>, lanes>, donated_carries<0, 0>,
                             typename Executable::backend::template of_packets<lanes>>;
   };
   template <class Executable, int N, class Visit> static constexpr void visit_bodies(const Visit& visit) {

@@ -203,10 +203,13 @@ constexpr element_limits instances_of_body(const graph& g) {
   return {0, 0, {}};
 }
 
-/// Rewrites a graph element by element.
+/// Rewrites a graph element by element, or a part of one.
 class per_instance_program {
  public:
-  constexpr explicit per_instance_program(const graph& g, const element_limits& limits = {}) : g_(g), limits_(limits) {
+  enum way : char { whole_array, by_elements, both };  // both: of what is cheap, such as numbers known now
+
+  /// `ways`: per node, how it is rewritten; without them, all are by elements.
+  constexpr explicit per_instance_program(const graph& g, const element_limits& limits = {}, const way* ways = nullptr) : g_(g), limits_(limits), ways_(ways) {
     whole_.assign(g.nodes.size(), value());
     first_.assign(g.nodes.size(), -1);
     original_.take_symbols(g);
@@ -255,6 +258,7 @@ class per_instance_program {
 #endif
   const graph& g_;
   const element_limits limits_;
+  const way* const ways_;
   builder original_;      // of the nodes of g_, for rules that look at whole arrays
   builder b_;
   sequence<value> whole_;  // per node: its array, if there is one
@@ -326,6 +330,9 @@ class per_instance_program {
 
   constexpr void rewrite(int n) {
     const call c = call_at(g_, original_, n, operands_);
+    const way how = ways_ ? ways_[n] : by_elements;
+    if (how != by_elements) copy(c, n);
+    if (how == whole_array) return;
     if (is_scatter(c.op->id)) return adds_at_known_places(c) ? add_at_known_places(c, n) : copy(c, n);
     if (!form_of(c.dims).fits) return copy(c, n);
     switch (c.op->kind) {

@@ -91,6 +91,12 @@ template <int Statements, class Graph> constexpr form_numbers<Statements> number
   return r;
 }
 
+/// Whether a buffer is an output that one step alone looks at.
+template <class Plan> constexpr bool is_output_of_one_step(const Plan& plan, int number) {
+  const buffer& b = plan.buffers[std::size_t(number)];
+  return b.where == buffer::output && b.reuses < 0 && std::count(plan.step_buffers.begin(), plan.step_buffers.end(), number) == 1;
+}
+
 /// Kernel types of the steps of Plan, which was made from the graph Graph. Both are constexpr variables.
 template <const auto& Plan, const auto& Graph> struct lowering {
   template <int I> static consteval auto where() {
@@ -119,7 +125,7 @@ template <const auto& Plan, const auto& Graph> struct lowering {
   static constexpr bool is_stored_once(const step& of, const statement& s) {
     const int number = Plan.step_buffers[std::size_t(of.buffers + s.buffer)], rank = s.where.strides.rank;
     const buffer& b = Plan.buffers[std::size_t(number)];
-    if (b.where != buffer::output || std::count(Plan.step_buffers.begin(), Plan.step_buffers.end(), number) > 1 || b.reuses >= 0) return false;
+    if (!is_output_of_one_step(Plan, number)) return false;
     if (rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean || s.where.strides[rank - 1] != 1) return false;
     return has_symbol(b.dims) || b.dims.size() * size_of(b.type) >= kernels::streamed_bytes;
   }

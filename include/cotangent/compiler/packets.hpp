@@ -7,6 +7,7 @@
 #include <cotangent/compiler/gathered_views.hpp>
 #include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/pairs.hpp>
+#include <cotangent/compiler/points.hpp>
 
 namespace cotangent {
 
@@ -60,17 +61,16 @@ class packet_program : by_instance {
     replay r(g_, b);
     copy_inputs(r);
     const band_finder bands(g_);
+    const flag_list units = nodes_of_units(g_);
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
         if (is_outside(n, stage)) r.copy(n);
-      make_packets(r, bands, stage);
+      make_packets(r, bands, units, stage);
     }
     return replayed(r);
   }
 
  private:
-  static constexpr extent most_products = 1 << 15;  // of an instance
-
   /// A gather of long rows of a table along one axis of it.
   struct row_gather {
     int table_axis = -1;  // -1: it is none
@@ -113,21 +113,6 @@ class packet_program : by_instance {
     return g_.operand(n, k);
   }
 
-  /// Whether the instances are a batch of a product's, or free in one operand, with a small matrix as the other.
-  constexpr bool multiplies(int n) {
-    sequence<value> operands;
-    const call c = call_of(n, operands);
-    const dot_dimensions d = dot_general_p::dimensions(c);
-    const int axis = axis_of(n), batch = d.lhs_batch.rank, left = axis_of(g_.operand(n, 0)), right = axis_of(g_.operand(n, 1));
-    extent terms = 1;
-    for (extent a : d.lhs_contracted) terms *= c[0].dims()[int(a)];
-    if (is_symbol(terms) || terms < 1 || terms * elements_of(n) > most_products || c.dims.rank + d.lhs_contracted.rank > max_rank) return false;
-    const bool left_fits = is_of_instances(g_.operand(n, 0)), right_fits = is_of_instances(g_.operand(n, 1));
-    if (axis < batch) return left_fits && right_fits && d.lhs_batch[axis] == left && d.rhs_batch[axis] == right;
-    const shape of_left = d.lhs_free(c[0].rank()), of_right = d.rhs_free(c[1].rank());
-    if (axis < batch + of_left.rank) return left_fits && of_left[axis - batch] == left && is_shared(g_.operand(n, 1));
-    return right_fits && of_right[axis - batch - of_left.rank] == right && is_shared(g_.operand(n, 0));
-  }
   /// Whether kernels over the array as it is make poor use of vectors.
   constexpr bool is_slow(int n) const { return axis_of(n) != g_[n].dims.rank - 1 && has_short_rows(g_[n].dims); }
 
@@ -146,7 +131,7 @@ class packet_program : by_instance {
   }
   /// Finds the nodes and their stages. Where most of a stage is made otherwise, all of it is.
   constexpr void find_stages() {
-    for (int n = 0; n < g_.size(); ++n) inside_[std::size_t(n)] = g_[n].op_id == primitive_of<dot_general_p>.id ? is_small(n) && multiplies(n) : works_by_instance(n);
+    for (int n = 0; n < g_.size(); ++n) inside_[std::size_t(n)] = works_by_instance(n);
     for (bool all_gain = false; !all_gain;) {
       number_stages();
       all_gain = true;
@@ -162,7 +147,7 @@ class packet_program : by_instance {
   /// Lanes that no array of a part has as another extent: whole vectors, fewer where an instance has much, for all to stay in a
   /// core's cache.
   constexpr extent lanes_for(int stage) const {
-    constexpr extent most_bytes = 1 << 22, unit = 16;
+    constexpr extent most_bytes = 1 << 21, unit = 16;
     extent bytes = 0;
     for (int n = 0; n < g_.size(); ++n)
       if (is_in(n, stage) && g_[n].op->kind != role::view) bytes += elements_of(n) * size_of(g_[n].type);
@@ -205,12 +190,15 @@ class packet_program : by_instance {
     return select(broadcast_in_dim(inside, dims, axes), x, zeros_like(x));
   }
 
-  constexpr void make_packets(replay& r, const band_finder& bands, int stage) {
+  constexpr void make_packets(replay& r, const band_finder& bands, const flag_list& units, int stage) {
     if (is_empty(stage)) return;
     const flag_list leaves = leaves_of(stage, [this](int n, int k) { return read_by(n, k); });
     const extent lanes = lanes_for(stage);
     part_body part(g_, instances_, lanes);
-    const auto operand = [&](int o, bool is_own) { return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1); };
+    const auto operand = [&](int o, bool is_own) {
+      if (units[std::size_t(o)]) return part.known(o);
+      return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1);
+    };
     /// The rows of lanes that gather n reads, from the table with its rows' axis in front.
     const auto rows_of_lanes = [&](int n, const row_gather& x) {
       const value whole = r.map[std::size_t(g_.operand(n, 0))], index = operand(x.index, true);
@@ -293,9 +281,9 @@ template <class Make> struct make_packets {
   constexpr graph operator()() const { return with_packets(Make{}()); }
 };
 template <class Make> inline constexpr auto packets_graph = freeze<make_packets<Make>{}>();
-/// The body of packets, which `Make` returns, as it runs.
-template <class Make> struct make_packet_body {
-  constexpr graph operator()() const { return canonicalize(Make{}(), true); }
+/// The body of packets of `Lanes` instances, which `Make` returns, as it runs.
+template <class Make, extent Lanes> struct make_packet_body {
+  constexpr graph operator()() const { return canonicalize(with_points_apart<Make, Lanes>{}(), true); }
 };
 
 /// The canonical graph of what `Made` returns, but for chunks. `Packets`: whether those that run it can run packets.

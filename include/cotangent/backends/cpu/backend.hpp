@@ -463,6 +463,7 @@ struct backend {
         body::run(b);
         [&]<std::size_t... R>(std::index_sequence<R...>) { (empty<Facts, int(R)>(s, at, b, start, count), ...); }(std::make_index_sequence<std::size_t(results)>());
       }
+      store_fence();
     };
     if (packets * work <= least_parallel_work) return run(0, packets);
     const extent together = divide_up(packets, most_tasks);
@@ -501,7 +502,8 @@ struct backend {
     using T = type_of<Facts::result(R).type>;
     const axis_lines lines(s.value(Facts::result(R).dims), Facts::result_axis(R));
     T* const array = reinterpret_cast<T*>(at.buffer(Facts::operands + R));
-    empty_packet<int(Facts::lanes)>(static_cast<const T*>(Facts::body::output(b, R)), lines, start, count, array);
+    const bool once = Access::is_output(Facts::operands + R) && lines.before * lines.count * lines.behind * extent(sizeof(T)) >= kernels::streamed_bytes;
+    empty_packet<int(Facts::lanes)>(static_cast<const T*>(Facts::body::output(b, R)), lines, start, count, array, once);
   }
   /// Rows whose carries stay in the cache of a core: several tasks for each thread, or one where arrays are read and written turn by
   /// turn, of which long pieces come faster.

@@ -48,8 +48,8 @@ template <int Lanes, class T> class instance_block {
     }
     rows_into_lanes([=](extent i) { return from + smaller(i, count - 1) * elements; }, elements, Lanes, to, lane);
   }
-  /// To `count` rows.
-  static void lanes_to_rows(const T* from, extent elements, extent count, T* to) {
+  /// To `count` rows. `once`: past the caches, where rows are whole vectors.
+  static void lanes_to_rows(const T* from, extent elements, extent count, T* to, bool once) {
     if constexpr (by_elements<T>) {
       for (extent j = 0; j < elements; ++j)
         for (extent i = 0; i < count; ++i) to[i * elements + j] = from[j * Lanes + i];
@@ -61,12 +61,17 @@ template <int Lanes, class T> class instance_block {
           else if (elements == 3) interleave<3>(from + lane, to + lane * 3, std::make_integer_sequence<int, 3>());
           else interleave<4>(from + lane, to + lane * 4, std::make_integer_sequence<int, 4>());
         }
+      once = once && elements % N == 0 && reinterpret_cast<std::uintptr_t>(to) % sizeof(registers) == 0;
       for (; lane < count; lane += N)
         for (extent j = 0; j < elements; j += N) {
           const int columns = int(smaller(elements - j, N)), filled = int(smaller(count - lane, N));
           registers rows[N];
           for (int i = 0; i < N; ++i) rows[i] = registers::load(from + (j + (i < columns ? i : 0)) * Lanes + lane);
           transpose(rows);
+          if (once) {
+            for (int i = 0; i < filled; ++i) rows[i].store_once(to + (lane + i) * elements + j);
+            continue;
+          }
           for (int i = 0; i < filled; ++i) {
             T* row = to + (lane + i) * elements + j;
             __builtin_prefetch(row + N * elements, 1);  // where the next ones go
@@ -98,10 +103,10 @@ template <int Lanes, class T> void fill_packet(const T* array, const axis_lines&
   for (extent b = 0; b < lines.before; ++b, packet += lines.behind * Lanes)
     instance_block<Lanes, T>::rows_to_lanes(array + (b * lines.count + first) * lines.behind, lines.behind, count, packet);
 }
-/// And back.
-template <int Lanes, class T> void empty_packet(const T* packet, const axis_lines& lines, extent first, extent count, T* array) {
+/// And back; `once`: past the caches.
+template <int Lanes, class T> void empty_packet(const T* packet, const axis_lines& lines, extent first, extent count, T* array, bool once) {
   for (extent b = 0; b < lines.before; ++b, packet += lines.behind * Lanes)
-    instance_block<Lanes, T>::lanes_to_rows(packet, lines.behind, count, array + (b * lines.count + first) * lines.behind);
+    instance_block<Lanes, T>::lanes_to_rows(packet, lines.behind, count, array + (b * lines.count + first) * lines.behind, once);
 }
 
 /// Sums that stay in registers until they are stored.
@@ -193,7 +198,7 @@ template <class Kernel> class packet_kernel {
     return n;
   }
   static constexpr block at_once = [] {
-    constexpr int registers = 16, most = 4, few_values = 8;
+    constexpr int registers = native_bytes < 64 ? 8 : 24, most = 8, few_values = 12;
     block best{1, 1, divisor(lanes / N, plan.unroll)};
     const auto may_share = [](int d) { return d >= 0 && !(layout::shape.choice_dims >> d & 1u); };
     if (!fits || !sums_up || layout::shape.varying.total() > few_values || !may_share(summed - 1)) return best;
@@ -206,6 +211,27 @@ template <class Kernel> class packet_kernel {
       }
     return best;
   }();
+  /// How many elements of what the sums of a block read change with an outer dimension.
+  static constexpr extent changes_with(int d) {
+    extent n = 0;
+    for (const facts::form_facts& f : analysis<Kernel>::parts::form_table) {
+      if (f.kind != action::load || (f.index_count == 0 && f.strides[dims.last[d]] == 0)) continue;
+      extent elements = 1;
+      for (int s = summed - at_once.dims(); s < outer; ++s)
+        if (f.index_count > 0 || f.strides[dims.last[s]] != 0) elements *= size(s);
+      n += elements;
+    }
+    return n;
+  }
+  /// The outer dimensions in the order of their loops: what most changes with comes first, so that it stays in the cache.
+  static constexpr std::array<int, max_rank + 1> loop_order = [] {
+    std::array<int, max_rank + 1> order{};
+    const int loops = summed - at_once.dims();
+    for (int d = 0; d < loops; ++d) order[std::size_t(d)] = d;
+    for (int i = 1; sums_up && i < loops; ++i)
+      for (int j = i; j > 0 && changes_with(order[std::size_t(j)]) > changes_with(order[std::size_t(j - 1)]); --j) std::swap(order[std::size_t(j)], order[std::size_t(j - 1)]);
+    return order;
+  }();
   template <int D> static COTANGENT_HOST_INLINE void each_row(position<layout>& at, const targets<layout>& to) {
     if constexpr (D + at_once.dims() == summed) {
       constexpr extent inner = at_once.dims() > 0 ? size(summed - 1) / at_once.inner : 1, outer = at_once.dims() > 1 ? size(summed - 2) / at_once.outer : 1;
@@ -215,8 +241,10 @@ template <class Kernel> class packet_kernel {
             if constexpr (sums_up) sum_rows(at, i * at_once.outer, j * at_once.inner, lane, to);
             else run_row(at, lane, nullptr);
           }
-    } else
-      for (at.index[D] = 0; at.index[D] < size(D); ++at.index[D]) each_row<D + 1>(at, to);
+    } else {
+      constexpr int d = loop_order[D];
+      for (at.index[d] = 0; at.index[d] < size(d); ++at.index[d]) each_row<D + 1>(at, to);
+    }
   }
   using block_sums = sums[at_once.rows()][at_once.vectors];
   /// Goes to row j of the block that begins at these.
