@@ -16,7 +16,7 @@ constexpr auto material = [](auto f) {
   const auto volume = element(std::integer_sequence<int, 0, 0>()) * element(std::integer_sequence<int, 1, 1>()) - element(std::integer_sequence<int, 0, 1>()) * element(std::integer_sequence<int, 1, 0>());
   return 0.2 * ct::sum(f * f) - 0.4 * ct::log(volume) + 0.3 * ct::square(ct::log(volume));
 };
-/// Forces [4, 2] and stiffness [4, 2, 4, 2] of an element, of its displacements [4, 2], gradients [points, nodes, 2] and weights [points].
+/// Forces [6, 2] and stiffness [6, 2, 6, 2] of an element, of its displacements [6, 2], gradients [points, nodes, 2] and weights [points].
 constexpr auto element = [](auto u, auto gradients, auto weights) {
   const auto f = ct::eye<double, 2>() + ct::einsum<"ai,qaj->qij">(u, gradients);
   const auto weighted = gradients * ct::expand_dims<1>(ct::expand_dims<1>(weights));
@@ -36,6 +36,14 @@ constexpr auto values = [](auto p, auto a, auto b) { return ct::tanh(ct::matmul(
 constexpr auto curvature = ct::hessian([](auto p, auto a, auto b) { return ct::sum(ct::square(values(p, a, b))); });
 constexpr auto curvatures = ct::vmap([](auto p, auto a, auto b) { return std::tuple(values(p, a, b), curvature(p, a, b)); }, ct::in_axes<0, 0, ct::none>);
 
+/// A product of which d/da is said to be b, and d/db to be 3 a: its gradient has no symmetric Jacobian.
+constexpr auto product = ct::custom_jvp([](auto a, auto b) { return a * b; }, [](auto primals, auto tangents) {
+  const auto [a, b] = primals;
+  const auto [da, db] = tangents;
+  return std::tuple(a * b, da * b + 3.0 * a * db);
+});
+constexpr auto product_of_two = [](auto y) { return product(y(ct::index<0>), y(ct::index<1>)); };
+
 /// Whether the packets of a function have points.
 template <class F, class... A> constexpr bool has_points() {
   const ct::graph g = ct::thaw(ct::canonical_function<ct::host::backend, F, ct::traced_tree<A>...>);
@@ -46,13 +54,13 @@ template <class F, class... A> constexpr bool has_points() {
 }
 
 template <class T, ct::extent N> struct mesh {
-  ct::array<T, N, 4, 2> u;
-  ct::array<T, N, 4, 4, 2> gradients;
-  ct::array<T, N, 4> weights;
+  ct::array<T, N, 6, 2> u;
+  ct::array<T, N, 6, 6, 2> gradients;
+  ct::array<T, N, 6> weights;
 };
 template <class T, ct::extent N> mesh<T, N> random_mesh(ct::extent n) {
   mesh<T, N> r;
-  if constexpr (N == ct::dyn) r = {ct::array<T, N, 4, 2>({n, 4, 2}), ct::array<T, N, 4, 4, 2>({n, 4, 4, 2}), ct::array<T, N, 4>({n, 4})};
+  if constexpr (N == ct::dyn) r = {ct::array<T, N, 6, 2>({n, 6, 2}), ct::array<T, N, 6, 6, 2>({n, 6, 6, 2}), ct::array<T, N, 6>({n, 6})};
   std::mt19937 random(1);
   std::uniform_real_distribution<double> uniform(-1, 1);
   for (T& x : r.u) x = T(0.1 * uniform(random));
@@ -82,9 +90,9 @@ TEMPLATE_TEST_CASE("points of packets give what single instances give", "", floa
   for (ct::extent e = 0; e < n; e += 11) {
     const auto [force, one] = ct::jit(element)(row(x.u, e), row(x.gradients, e), row(x.weights, e));
     error = std::max({error, row_error(forces, e, force), row_error(stiffness, e, one)});
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 12; ++i) {
       inside = std::max(inside, std::abs(double(forces_inside(i / 2, i % 2, e)) - double(force(i / 2, i % 2))));
-      for (int j = 0; j < 8; ++j) {
+      for (int j = 0; j < 12; ++j) {
         const double k = double(stiffness(e, i / 2, i % 2, j / 2, j % 2));
         asymmetry = std::max(asymmetry, std::abs(k - double(stiffness(e, j / 2, j % 2, i / 2, i % 2))));
         inside = std::max(inside, std::abs(k - double(stiffness_inside(i / 2, e, i % 2, j / 2, j % 2))));
@@ -106,9 +114,9 @@ TEST_CASE("the number of instances with points may be known at run time only") {
     REQUIRE(stiffness.extent(0) == n);
     double error = 0;
     for (ct::extent e = 0; e < n; ++e) {
-      const auto [force, k] = ct::jit(element)(copied<4, 2>(x.u, e), copied<4, 4, 2>(x.gradients, e), copied<4>(x.weights, e));
-      for (int i = 0; i < 8; ++i)
-        for (int j = 0; j < 8; ++j) error = std::max(error, std::abs(stiffness(e, i / 2, i % 2, j / 2, j % 2) - k(i / 2, i % 2, j / 2, j % 2)));
+      const auto [force, k] = ct::jit(element)(copied<6, 2>(x.u, e), copied<6, 6, 2>(x.gradients, e), copied<6>(x.weights, e));
+      for (int i = 0; i < 12; ++i)
+        for (int j = 0; j < 12; ++j) error = std::max(error, std::abs(stiffness(e, i / 2, i % 2, j / 2, j % 2) - k(i / 2, i % 2, j / 2, j % 2)));
     }
     CHECK(error <= 1e-12);
   }
@@ -127,4 +135,29 @@ TEST_CASE("an instance may be one point") {
     error = std::max(error, row_error(hessians, i, ct::jit(curvature)(row(p, i), row(a, i), b)));
   }
   CHECK(error <= 1e-12);
+}
+
+TEST_CASE("elements of a Hessian that are equal are computed once, but for rules of the user's") {
+  const auto x = random_array<ct::array<double, 100, 5>>(1);
+  const auto f = [](auto y) { return ct::sum(ct::exp(y * ct::flip<0>(y)) * ct::sum(y * y * y)); };
+  const auto all = ct::jit(ct::vmap(ct::hessian(f)))(x);
+  const auto columns = ct::jit(ct::vmap(ct::jacfwd(ct::grad(f))))(x);
+  double error = 0;
+  bool symmetric = true;
+  for (ct::extent n = 0; n < 100; ++n)
+    for (int i = 0; i < 5; ++i)
+      for (int j = 0; j < 5; ++j) error = std::max(error, std::abs(all(n, i, j) - columns(n, i, j))), symmetric = symmetric && all(n, i, j) == all(n, j, i);
+  CHECK(error <= 1e-12);
+  CHECK(symmetric);
+  CHECK(ct::jit(ct::vmap(ct::hessian(f))).cost(x).flops < ct::jit(ct::vmap(ct::jacfwd(ct::grad(f)))).cost(x).flops);
+
+  const auto said = ct::jit(ct::vmap(ct::hessian(product_of_two)))(random_array<ct::array<double, 100, 2>>(2));
+  CHECK(said(0, 0, 1) != said(0, 1, 0));
+
+  // Third derivatives and reverse mode go through.
+  const auto third = ct::jit(ct::vmap(ct::jacfwd(ct::hessian(f))))(x);
+  const auto by_rows = ct::jit(ct::vmap(ct::jacrev(ct::hessian(f))))(x);
+  double difference = 0;
+  for (ct::extent k = 0; k < third.size(); ++k) difference = std::max(difference, std::abs(third.data()[k] - by_rows.data()[k]));
+  CHECK(difference <= 1e-10);
 }

@@ -48,7 +48,7 @@ class band_finder {
     if (is(n, primitive_of<select_p>.id)) return in_either(operand(n, 1), operand(n, 2));
     if (g_[n].operand_count == 0 || !operand(n, 0).is_known()) return band::unknown();
     if (operand(n, 0).is_zero() && (g_[n].op->kind == role::view || is(n, primitive_of<reshape_p>.id))) return band::zero(rank);
-    if (is(n, primitive_of<neg_p>.id) || is(n, primitive_of<div_p>.id)) return operand(n, 0);
+    if (is(n, primitive_of<neg_p>.id) || is(n, primitive_of<div_p>.id) || is(n, primitive_of<symmetric_p>.id)) return operand(n, 0);
     if (is(n, primitive_of<broadcast_in_dim_p>.id) || is(n, primitive_of<transpose_p>.id)) return of_moved_axes(n);
     if (is(n, primitive_of<slice_p>.id)) return of_slice(n);
     if (is(n, primitive_of<reshape_p>.id)) return of_reshape(n);

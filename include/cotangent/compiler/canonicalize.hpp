@@ -617,6 +617,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
       if (!v.b) v = without_negative_pad(c);
     }
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
+    else if (op == primitive_of<symmetric_p>.id) v = c[0];
     else if (op == primitive_of<select_p>.id && conditions.items[n] == g.operand(n, 0)) v = c[1];
     else if (op == primitive_of<neg_p>.id && collects) v = c[0], number = -number;
     else if (op == primitive_of<add_p>.id) {

@@ -335,6 +335,7 @@ class per_instance_program {
     if (how == whole_array) return;
     if (is_scatter(c.op->id)) return adds_at_known_places(c) ? add_at_known_places(c, n) : copy(c, n);
     if (!form_of(c.dims).fits) return copy(c, n);
+    if (c.op->id == primitive_of<symmetric_p>.id) return symmetric(c, n);
     switch (c.op->kind) {
       case role::pointwise: return pointwise(c, n);
       case role::view: return view(c, n);
@@ -435,6 +436,19 @@ class per_instance_program {
     keep(n, parts);
   }
   constexpr bool same_extent(extent a, extent b) const { return original_.symbols.resolve(a) == original_.symbols.resolve(b); }
+
+  /// Elements that are equal are the one that comes first.
+  constexpr void symmetric(const call& c, int n) {
+    const element_array x = elements(c[0].id);
+    const int first = int(c.attribute(0)), count = int(c.attribute(1));
+    bool exchanges = true;
+    for (int i = 0; i < count; ++i) exchanges = exchanges && x.form.place(first + i) < 0 && x.form.place(first + count + i) < 0;
+    shape exchanged = x.form.strides;
+    for (int i = 0; exchanges && i < count; ++i) exchanged[first + i] = x.form.strides[first + count + i], exchanged[first + count + i] = x.form.strides[first + i];
+    sequence<value> parts;
+    element_call::each(c.dims, x.form.axes, {x.form.strides, exchanged}, [&](const extent* at) { parts.push_back(x.parts[at[0] < at[1] ? at[0] : at[1]]); });
+    keep(n, parts);
+  }
 
   constexpr void reduce(const call& c, int n) {
     const element_array x = elements(c[0].id);

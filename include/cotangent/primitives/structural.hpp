@@ -301,6 +301,20 @@ struct reverse_p : view_primitive {
   }
 };
 
+/// x, of which is known that the exchange of two groups of neighbouring axes of the same extents leaves it as it is, as a Hessian; its
+/// elements are computed once each. Attributes: the first axis of the first group, how many axes each has.
+struct symmetric_p : view_primitive {
+  static constexpr std::string_view name = "symmetric";
+  static constexpr void infer(call& c) {
+    c.type = c[0].type();
+    c.dims = c[0].dims();
+  }
+  static constexpr value vjp(const call&, int, value g) { return g; }
+  static constexpr value batch(const call& c, const bool*, extent) { return emit<symmetric_p>({c[0]}, {c.attribute(0) + 1, c.attribute(1)}); }
+  static constexpr value simplify(const call& c) { return is_constant(c[0]) ? c[0] : value{}; }
+  static constexpr buffer_access view(const call&, const buffer_access& in) { return in; }
+};
+
 /// x with `padding` (a scalar) around and between its elements; negative low and high cut off.
 /// Attributes: low, high, interior, per axis.
 struct pad_p {

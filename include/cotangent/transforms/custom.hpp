@@ -2,7 +2,7 @@
 /// custom_jvp and custom_vjp: functions that bring their own derivative.
 
 #include <cotangent/transforms/bodies.hpp>
-#include <cotangent/transforms/jacobian.hpp>
+#include <cotangent/transforms/vmap.hpp>
 
 namespace cotangent {
 

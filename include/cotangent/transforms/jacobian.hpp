@@ -1,6 +1,7 @@
 #pragma once
 /// jacfwd, jacrev, hessian.
 
+#include <cotangent/transforms/custom.hpp>
 #include <cotangent/transforms/vmap.hpp>
 
 namespace cotangent {
@@ -33,7 +34,17 @@ struct jacobian_tree<Out, In> {
   static_assert(!is_struct_node<Out>, "jacobian: a struct's extents are fixed in its type; return arrays or tuples of arrays");
 };
 
-template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jacobian<F, Wrt, Forward>> {
+/// Whether a graph has derivatives of the user's, which need not be those of the function.
+constexpr bool has_custom_rules(const graph& g) {
+  for (const node& x : g.nodes)
+    if (x.op_id == primitive_of<custom_jvp_p>.id || x.op_id == primitive_of<custom_vjp_p>.id) return true;
+  for (const graph& body : g.subgraphs)
+    if (has_custom_rules(body)) return true;
+  return false;
+}
+
+/// `OfGradient`: the Jacobian of a gradient, which is symmetric.
+template <class F, class Wrt, bool Forward, bool OfGradient = false> struct jacobian : transform_base<jacobian<F, Wrt, Forward, OfGradient>> {
   [[no_unique_address]] F f;
   constexpr jacobian() = default;
   constexpr explicit jacobian(const F& function) : f(function) {}
@@ -73,6 +84,10 @@ template <class F, class Wrt, bool Forward> struct jacobian : transform_base<jac
       g.error = b.g.error;
       return c;
     }
+    if constexpr (OfGradient)
+      for (std::size_t i = 0; i < inputs.size() && outputs == 1 && blocks.size() == 1; ++i)
+        if (const int rank = inputs[i].rank(); active[i] && rank > 0 && !has_custom_rules(trace_for_transform<V...>(f.f, level).body))
+          blocks[0][0] = emit<symmetric_p>({blocks[0][0]}, {extent(blocks[0][0].rank() - 2 * rank), extent(rank)});
     // Blocks are in the order of the leaves; results in the order of the wrt list.
     graph order;
     for (std::size_t i = 0; i < blocks.size(); ++i) order.outputs.push_back(int(i));
@@ -149,8 +164,12 @@ template <class F, int... I> constexpr auto jacfwd(const F& f, wrt_tag<I...>) { 
 /// The Jacobian by reverse mode, one pullback per element of the output, batched. Best for few outputs. JAX: jax.jacrev.
 template <class F> constexpr auto jacrev(const F& f) { return jacobian<F, wrt_tag<0>, false>(f); }
 template <class F, int... I> constexpr auto jacrev(const F& f, wrt_tag<I...>) { return jacobian<F, wrt_tag<I...>, false>(f); }
-/// Second derivatives: forward over reverse. The shape is out.shape + in.shape + in.shape. JAX: jax.hessian.
-template <class F> constexpr auto hessian(const F& f) { return jacfwd(jacrev(f)); }
-template <class F, int... I> constexpr auto hessian(const F& f, wrt_tag<I...> w) { return jacfwd(jacrev(f, w), w); }
+/// Second derivatives: forward over reverse. The shape is out.shape + in.shape + in.shape. Where it is computed element by element, as under
+/// vmap, and no rule of the user's is involved, elements that are equal by symmetry are computed once. JAX: jax.hessian.
+template <class F, int... I> constexpr auto hessian(const F& f, wrt_tag<I...>) {
+  using gradient = jacobian<F, wrt_tag<I...>, false>;
+  return jacobian<gradient, wrt_tag<I...>, true, true>(gradient(f));
+}
+template <class F> constexpr auto hessian(const F& f) { return hessian(f, wrt_tag<0>{}); }
 
 }  // namespace cotangent
