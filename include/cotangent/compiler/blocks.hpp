@@ -87,6 +87,7 @@ class block_finder {
  private:
   static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, least_rows = 16, most_sums = 1 << 14,
                           some_elements = 256;
+  static constexpr double operations_per_byte = 128;  // that is read again: beyond it, memory does not matter, and tasks had better be many
   schedule& s_;
   const graph& g_;
   const schedule_choices choices_;
@@ -286,6 +287,19 @@ class block_finder {
     return r;
   }
 
+  /// What the kernels of a group compute, if there is nothing else in it: operations on numbers.
+  constexpr double operations() const {
+    double all = 0;
+    for (int m : members_) {
+      const step& x = s_.steps[std::size_t(m)];
+      if (x.node >= 0 || has_symbol(x.space)) return 0;
+      double own = 0;
+      for (int k = x.statements; k < x.statements + x.statement_count; ++k)
+        if (const statement& t = s_.statements[std::size_t(k)]; t.what == statement::apply && t.node >= 0) own += g_[t.node].op->flops;
+      all += own * double(x.space.size());
+    }
+    return all;
+  }
   /// Sets the sizes of a group; and its count if it is worth while.
   constexpr void measure(row_blocks& r) {
     sequence<int> times, last;  // per buffer: how many members touch it, and the last that did
@@ -307,6 +321,7 @@ class block_finder {
     }
     const bool many = is_symbol(r.rows) || some_long;
     if (again == 0 || r.row_bytes > (many ? most_bytes_of_many_rows : most_row_bytes) || (!many && r.rows * again < least_bytes)) return;
+    if (!many && operations() > operations_per_byte * double(r.rows * again)) return;
     r.count = int(members_.size());
     if (some_long) return;
     r.block = rows_at_a_time(r.row_bytes);
