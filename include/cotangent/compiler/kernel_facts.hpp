@@ -101,6 +101,7 @@ struct kernel_shape {
   bool stores_once = false;
   int choice = 0;          // one more than the place of the condition, one for a row, without which points add nothing; 0: there is none
   std::uint32_t choice_dims = 0;  // bit d is set if it depends on merged dimension d
+  int lane_choice = 0;     // with such a choice: the same of the condition, one for each lane, without which points that it leaves add nothing
   bool ascends = false;    // two dimensions, and points whose second index is less than the first add nothing; greater: inside
   // The lanes [inner_first, inner_extent - inner_reach), if inner_extent is not 0, see all windows along the lanes inside of their
   // rows. inner_extent may be a slot.
@@ -307,6 +308,7 @@ template <int Statements, int Forms> struct table {
   source from[Statements + 1] = {};
   // In the order of running: constants, what runs once per row, and the others.
   int constants = 0, per_row = 0;  // how many there are
+  int before_choice = 0;           // and of those per vector, how many a choice by lanes needs
   int form[Statements + 1] = {};
   unsigned sources[Statements + 1] = {};         // two bits each: of the register, the first operand, ...
   unsigned long registers[Statements + 1] = {};  // 16 bits each: the place of the register, of the first operand, ...
@@ -566,10 +568,11 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   shape.shares_columns = shared;
   shape.only_reduces = !has_stores && !has_window && shape.reductions > 0;
   // Sums of what a choice leaves: by a condition that is one for a row, or by the two indices.
-  const auto condition_of = [&](int f) {  // -1, or the condition
-    const int choice = reduced[f], *of = operands_at[choice];
-    return forms[f].adds && forms[form_of[choice]].chooses && forms[form_of[of[2]]].is_zero ? of[0] : -1;
+  const auto chosen_by = [&](int choice) {  // -1, or the condition
+    const int* of = operands_at[choice];
+    return forms[form_of[choice]].chooses && forms[form_of[of[2]]].is_zero ? of[0] : -1;
   };
+  const auto condition_of = [&](int f) { return forms[f].adds ? chosen_by(reduced[f]) : -1; };
   for (int i = 0; i < shape.reductions && !has_stores; ++i) {
     const int condition = condition_of(t.reduce_forms[i]);
     if (condition < 0 || t.from[condition] != source::fixed || (i > 0 && shape.choice != t.place[condition] + 1)) {
@@ -577,6 +580,23 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
       break;
     }
     shape.choice = t.place[condition] + 1;
+  }
+  // Of these, sums of what a choice by lanes leaves.
+  int lane_condition = -1;
+  for (int i = 0; i < shape.reductions && shape.choice > 0; ++i) {
+    const int condition = chosen_by(operands_at[reduced[t.reduce_forms[i]]][1]);
+    const bool same = condition >= 0 && t.from[condition] == source::varying && (i == 0 || condition == lane_condition);
+    lane_condition = same ? condition : -1;
+    if (!same) break;
+  }
+  bool needed[Statements + 1] = {};  // by such a choice
+  if (lane_condition >= 0) shape.lane_choice = t.place[lane_condition] + 1, needed[lane_condition] = true;
+  for (int k = lane_condition; k >= 0; --k) {
+    if (!needed[k]) continue;
+    const form_facts& f = forms[form_of[k]];
+    for (int i = 0; i < f.operands; ++i) needed[operands_at[k][i]] = true;
+    for (int i = 0; i < f.index_count; ++i) needed[f.index_registers[i]] = true;
+    t.before_choice += t.from[k] == source::varying;
   }
   const auto dims_of_statement = [&](int k, int depth, const auto& self) -> std::uint32_t {
     const form_facts& f = forms[form_of[k]];
@@ -614,13 +634,16 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
   for (int type = 0; type < count_by_type::types; ++type)
     shape.constants[type] = counts[0][type], shape.fixed[type] = counts[1][type], shape.varying[type] = counts[2][type];
   int at = 0;
-  for (source from : {source::constant, source::fixed, source::varying})
+  const auto list = [&](source from, bool before) {
     for (int k = 0; k < Statements; ++k)
-      if (t.from[k] == from) {
+      if (t.from[k] == from && (lane_condition < 0 || from != source::varying || needed[k] == before)) {
         t.form[at] = form_of[k];
         t.sources[at] = sources_of[k];
         t.registers[at++] = registers_of[k];
       }
+  };
+  list(source::constant, true), list(source::fixed, true), list(source::varying, true);
+  if (lane_condition >= 0) list(source::varying, false);
   if (has_rows) {
     tile_finder<Statements, Forms> tiles{t, forms, kind_of, lane};
     tiles.stores();

@@ -71,7 +71,11 @@ COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> step
   evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
   if constexpr (plan.grouped && plan.has_fixed)
     if (starts_row) evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
-  evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
+  if constexpr (Layout::shape.lane_choice > 0) {
+    evaluate<stage::before_choice>(steps, e, chunks_of<stage::before_choice, Analysis>{});
+    if (!any(e.varying.template of<bool>(Layout::shape.lane_choice - 1))) return;
+    evaluate<stage::behind_choice>(steps, e, chunks_of<stage::behind_choice, Analysis>{});
+  } else evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
 }
 /// The same as a function of its own, for long kernels: compilers optimize the statements once more in each function that
 /// they are expanded into.
@@ -116,6 +120,15 @@ COTANGENT_HOST_INLINE void start_row(program<Layout, Reductions, Analysis> steps
     evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
     evaluate<stage::per_row>(steps, e, chunks_of<stage::per_row, Analysis>{});
   }
+}
+/// Whether the points of a row add nothing, because of a condition that is one for all of them.
+template <class Layout, class Reductions, class Analysis>
+COTANGENT_HOST_INLINE bool leaves_row_out(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent first, sums_of<Layout, Reductions>& sums) {
+  if constexpr (Layout::shape.choice > 0) {
+    fixed_registers<Layout, plan_of<Layout, Reductions>.width> fixed;
+    start_row(steps, at, first, fixed, sums);
+    return !fixed.template of<bool>(Layout::shape.choice - 1)[0];
+  } else return false;
 }
 /// Runs the lanes [first, last) of one row, or of a group of rows.
 template <class Layout, class Reductions, class Analysis>
@@ -174,6 +187,16 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
   };
   (start(extent(R)), ...);
   extent lane = first;
+  using all_sums = sums_of<Layout, Reductions>;
+  if constexpr (all_sums::compares_pairs) {
+    for (; lane + 2 * N <= last; lane += 2 * N) {
+      ((sums[R].turn = all_sums::in_pair::first), ...);
+      run_vector_of_rows<false>(steps, rows, lane, N, fixed, sums, each);
+      ((sums[R].turn = all_sums::in_pair::second), ...);
+      run_vector_of_rows<false>(steps, rows, lane + N, N, fixed, sums, each);
+    }
+    ((sums[R].turn = all_sums::in_pair::none), ...);
+  }
   for (; lane + N <= last; lane += N) run_vector_of_rows<false>(steps, rows, lane, N, fixed, sums, each);
   if (N > 1 && lane < last) run_vector_of_rows<true>(steps, rows, lane, int(last - lane), fixed, sums, each);
   (sums[R].template flush<reduction::row>(rows[R]), ...);
@@ -267,7 +290,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
       if constexpr (plan.together > 1 && !plan.both_ways) sweep_together(steps, at, b.first_lane, b.last_lane, to, std::make_index_sequence<std::size_t(plan.together)>());
     } else if constexpr (!reduces) {
       run_lanes(steps, at, b.first_lane, b.last_lane, rows, sums);
-    } else {
+    } else if (!leaves_row_out(steps, at, b.first_lane, sums[0])) {
       for (auto& s : sums) s.locate(at), s.template clear<reduction::place>();
       extent first = b.first_lane;
       if constexpr (Layout::shape.ascends)

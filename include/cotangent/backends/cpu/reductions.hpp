@@ -80,6 +80,46 @@ template <class Op, class T, int N> COTANGENT_HOST_INLINE void choose_nearer(pla
 #endif
   there.choose(is_nearer<Op>(x, there.extremum), x, pack<std::int32_t, N>(place));
 }
+/// Whether extrema of lanes leave NaNs aside, and a mask says which lanes have met none: two instructions where a minimum that spreads NaNs
+/// takes three.
+template <class Op, class T, int N> inline constexpr bool sets_nans_aside = false;
+#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
+template <class T, int N>
+inline constexpr bool sets_nans_aside<reduce_min_p, T, N> = std::is_floating_point_v<T> && N * sizeof(T) == 64;
+template <class T, int N>
+inline constexpr bool sets_nans_aside<reduce_max_p, T, N> = std::is_floating_point_v<T> && N * sizeof(T) == 64;
+#endif
+/// Of `ordered`, the lanes in which neither a nor b is a NaN.
+template <class T, int N> COTANGENT_HOST_INLINE unsigned short without_nans(unsigned short ordered, [[maybe_unused]] pack<T, N> a, [[maybe_unused]] pack<T, N> b) {
+#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
+  if constexpr (sizeof(T) == 4) return _mm512_mask_cmp_ps_mask(ordered, a.part(0), b.part(0), _CMP_ORD_Q);
+  else return _mm512_mask_cmp_pd_mask(__mmask8(ordered), a.part(0), b.part(0), _CMP_ORD_Q);
+#else
+  return ordered;
+#endif
+}
+/// The extremum of there and x, where x is no NaN.
+template <class Op, class T, int N> COTANGENT_HOST_INLINE pack<T, N> choose_number(pack<T, N> there, [[maybe_unused]] pack<T, N> x) {
+#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
+  constexpr bool least = std::is_same_v<Op, reduce_min_p>;
+  const auto old = there.part(0), own = x.part(0);
+  if constexpr (sizeof(T) == 4) there.set_part(0, least ? _mm512_min_ps(own, old) : _mm512_max_ps(own, old));
+  else there.set_part(0, least ? _mm512_min_pd(own, old) : _mm512_max_pd(own, old));
+#endif
+  return there;
+}
+/// The extremum of the lanes, NaN if one has met a NaN.
+template <class Op, class T, int N> COTANGENT_HOST_INLINE T fold_numbers([[maybe_unused]] unsigned short ordered, [[maybe_unused]] pack<T, N> x) {
+#if defined(COTANGENT_AVX512) && !defined(__CUDACC__)
+  constexpr bool least = std::is_same_v<Op, reduce_min_p>;
+  constexpr unsigned short all = (1u << N) - 1;
+  if ((ordered & all) != all) return std::numeric_limits<T>::quiet_NaN();
+  if constexpr (sizeof(T) == 4) return least ? _mm512_reduce_min_ps(x.part(0)) : _mm512_reduce_max_ps(x.part(0));
+  else return least ? _mm512_reduce_min_pd(x.part(0)) : _mm512_reduce_max_pd(x.part(0));
+#else
+  return x[0];
+#endif
+}
 /// Those of b where they are nearer, or come first and are as near.
 template <class Op, class T, int N> COTANGENT_HOST_INLINE placed<T, N> nearest(placed<T, N> a, const placed<T, N>& b) {
   const auto farther = is_nearer<Op>(a.extremum, b.extremum);
@@ -99,9 +139,9 @@ template <class Op, int Bytes, class T> COTANGENT_HOST_INLINE void combine_into(
 }
 
 /// Whether rows are walked in groups, so that results that keep the lanes stay in registers for a group: the
-/// innermost outer dimension is summed by all reductions that keep the lanes, and no reduction ends with a row.
+/// innermost outer dimension is summed by all reductions that keep the lanes, no reduction ends with a row, and no row is left out.
 template <class Layout, class Reductions> constexpr bool sums_groups_of_rows() {
-  if (Layout::dims.rank < 2 || Layout::shape.scatters) return false;
+  if (Layout::dims.rank < 2 || Layout::shape.scatters || Layout::shape.choice > 0) return false;
   const std::uint32_t inner = std::uint32_t(1) << (Layout::dims.rank >= 2 ? Layout::dims.rank - 2 : 0);
   bool some = false;
   for (int k = 0; k < Layout::shape.reductions; ++k) {
@@ -116,7 +156,7 @@ template <class Layout, class Reductions> constexpr bool sums_groups_of_rows() {
 /// Whether a kernel only reduces, along rows as well as across them: rows that go through the lanes together then share the
 /// registers of results across them.
 template <class Layout, class Reductions> constexpr bool sums_both_ways() {
-  if (Layout::dims.rank < 2 || !Layout::shape.only_reduces) return false;
+  if (Layout::dims.rank < 2 || !Layout::shape.only_reduces || Layout::shape.choice > 0) return false;
   const std::uint32_t inner = std::uint32_t(1) << (Layout::dims.rank >= 2 ? Layout::dims.rank - 2 : 0);
   bool along = false, across = false;
   for (int k = 0; k < Layout::shape.reductions; ++k) {
@@ -142,6 +182,18 @@ template <class Layout, class Reductions, int N> struct running_sums {
     return sums.template of<typename reduce_parts<Reduce>::type>(reduce_parts<Reduce>::facts.sum);
   }
 
+  /// Whether a sum is an extremum of a row or of everything, and its NaNs are in a mask.
+  template <class Reduce> static constexpr bool has_mask =
+      sets_nans_aside<typename reduce_parts<Reduce>::operation, typename reduce_parts<Reduce>::type, N> && !reduce_parts<Reduce>::facts.is_found &&
+      (reduce_parts<Reduce>::facts.scope == reduction::row || reduce_parts<Reduce>::facts.scope == reduction::whole);
+  unsigned short ordered[targets<Layout>::count];  // of such
+  /// Two vectors of rows that go through the lanes together are looked at for NaNs at once: the first of a pair waits for the second.
+  static constexpr bool compares_pairs =
+      (sets_nans_aside<reduce_min_p, float, N> || sets_nans_aside<reduce_min_p, double, N>) && Layout::shape.shares_columns && !Layout::shape.finds_places;
+  enum class in_pair { none, first, second } turn = in_pair::none;
+  struct nothing {};
+  [[no_unique_address]] std::conditional_t<compares_pairs, sum_registers<Layout, N>, nothing> waiting;
+
   template <class Reduce> COTANGENT_HOST_INLINE auto& index_of() { return sums.template of<std::int32_t>(reduce_parts<Reduce>::facts.index); }
   template <class Reduce> COTANGENT_HOST_INLINE placed<typename reduce_parts<Reduce>::type, N> place_of_sum() { return {sum_of<Reduce>(), index_of<Reduce>()}; }
 
@@ -166,6 +218,16 @@ template <class Layout, class Reductions, int N> struct running_sums {
     } else if constexpr (E::partial && N > 1 && std::is_same_v<T, bool>) {
       const auto active = first_lanes<bytes, N>(e.count);
       sum = Op::combine(sum, (active & value) | ((!active) & identity));
+    } else if constexpr (has_mask<Reduce>) {
+      reg<T> x = value;
+      if constexpr (E::partial) x = select(first_lanes<int(sizeof(T)), N>(e.count), x, identity);
+      sum = choose_number<Op>(sum, x);
+      unsigned short& all = ordered[parts::facts.place];
+      if constexpr (compares_pairs) {
+        reg<T>& first = waiting.template of<T>(parts::facts.sum);
+        if (turn == in_pair::first) first = x;
+        else all = without_nans(all, x, turn == in_pair::none ? x : first);
+      } else all = without_nans(all, x, x);
     } else if constexpr (E::partial && N > 1) {
       sum = Op::combine(sum, select(first_lanes<int(sizeof(T)), N>(e.count), reg<T>(value), identity));
     } else sum = Op::combine(sum, value);
@@ -216,6 +278,7 @@ template <class Layout, class Reductions, int N> struct running_sums {
   template <reduction Scope> COTANGENT_HOST_INLINE void take(running_sums& before) {
     each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
       sum_of<Reduce>() = before.template sum_of<Reduce>();
+      if constexpr (has_mask<Reduce>) ordered[reduce_parts<Reduce>::facts.place] = before.ordered[reduce_parts<Reduce>::facts.place];
     });
   }
 
@@ -226,6 +289,7 @@ template <class Layout, class Reductions, int N> struct running_sums {
       using T = typename parts::type;
       sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
       if constexpr (parts::finds_place) index_of<Reduce>() = pack<std::int32_t, N>(0);
+      if constexpr (has_mask<Reduce>) ordered[parts::facts.place] = static_cast<unsigned short>(-1);
     });
   }
 
@@ -236,6 +300,9 @@ template <class Layout, class Reductions, int N> struct running_sums {
       if constexpr (parts::finds_place) {
         const auto both = nearest<typename parts::operation>(place_of_sum<Reduce>(), other.template place_of_sum<Reduce>());
         sum_of<Reduce>() = both.extremum, index_of<Reduce>() = both.where;
+      } else if constexpr (has_mask<Reduce>) {
+        ordered[parts::facts.place] &= other.ordered[parts::facts.place];
+        sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
       } else if constexpr (!parts::facts.is_found) sum_of<Reduce>() = parts::operation::combine(sum_of<Reduce>(), other.template sum_of<Reduce>());
     });
   }
@@ -250,7 +317,9 @@ template <class Layout, class Reductions, int N> struct running_sums {
         auto all = place_of_sum<Reduce>();
         all.where = all.where + lane_numbers<std::int32_t, N>();
         *to->template row<std::int32_t>(parts::facts.place, at) = fold_places<Op>(all);
-      } else
+      } else if constexpr (has_mask<Reduce>)
+        combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_numbers<Op>(ordered[parts::facts.place], sum_of<Reduce>()));
+      else
         combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
     });
   }

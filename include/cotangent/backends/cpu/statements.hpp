@@ -554,14 +554,18 @@ COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
          e, number<Analysis::table.registers[First + I]>), ...);
 }
 
-/// The parts of a program: its constants, what runs once per row, and what runs once per vector.
-enum class stage { constants, per_row, per_vector };
+/// The parts of a program: its constants, what runs once per row, and what runs once per vector; of the latter, what a choice by lanes needs,
+/// and the rest.
+enum class stage { constants, per_row, per_vector, before_choice, behind_choice };
 
-/// The first statement of a part, or the end of the last part.
+/// The first statement of a part, and the end of one.
 template <class Analysis> constexpr int first_of(stage s) {
-  return (s > stage::constants ? Analysis::table.constants : 0) + (s > stage::per_row ? Analysis::table.per_row : 0);
+  return (s > stage::constants ? Analysis::table.constants : 0) + (s > stage::per_row ? Analysis::table.per_row : 0) +
+         (s == stage::behind_choice ? Analysis::table.before_choice : 0);
 }
-template <class Analysis> constexpr int last_of(stage s) { return s == stage::per_vector ? Analysis::table.count : first_of<Analysis>(stage(int(s) + 1)); }
+template <class Analysis> constexpr int last_of(stage s) {
+  return s == stage::before_choice ? first_of<Analysis>(stage::behind_choice) : s >= stage::per_vector ? Analysis::table.count : first_of<Analysis>(stage(int(s) + 1));
+}
 template <stage Stage, class Analysis>
 using chunks_of = std::make_integer_sequence<int, (last_of<Analysis>(Stage) - first_of<Analysis>(Stage) + chunk - 1) / chunk>;
 
