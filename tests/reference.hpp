@@ -143,6 +143,7 @@ inline const std::map<std::string, binary, std::less<>>& binaries() {
       {"atan2", [](double a, double b) { return std::atan2(a, b); }},
       {"hypot", [](double a, double b) { return std::hypot(a, b); }},
       {"eq", [](double a, double b) { return double(a == b); }},
+      {"attains", [](double a, double b) { return double(a == b); }},
       {"ne", [](double a, double b) { return double(a != b); }},
       {"lt", [](double a, double b) { return double(a < b); }},
       {"le", [](double a, double b) { return double(a <= b); }},

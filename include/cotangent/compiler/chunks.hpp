@@ -4,6 +4,7 @@
 /// over the data computes all that needs the data.
 
 #include <cotangent/compiler/packets.hpp>
+#include <cotangent/compiler/zones.hpp>
 
 namespace cotangent {
 
@@ -250,6 +251,8 @@ constexpr bool may_have_chunks(const graph& g) {
 template <class Whole> inline constexpr auto unchunked_graph = freeze<Whole{}>();
 template <class Made, bool Chunks> inline constexpr bool may_have_chunks_graph = false;
 template <class Made> inline constexpr bool may_have_chunks_graph<Made, true> = may_have_chunks(Made{}());
+template <class Made, bool Zones> inline constexpr bool may_have_zones_graph = false;
+template <class Made> inline constexpr bool may_have_zones_graph<Made, true> = may_have_zones(Made{}());
 template <class Whole, bool MayHave> inline constexpr extent chunked_rows_of = 0;
 template <class Whole> inline constexpr extent chunked_rows_of<Whole, true> = chunked_rows(thaw(unchunked_graph<Whole>));
 
@@ -259,6 +262,7 @@ template <class Made, bool Cpu> struct make_canonical_of {
     using whole = make_unchunked<Made, Cpu>;
     constexpr extent rows = chunked_rows_of<whole, may_have_chunks_graph<Made, Cpu>>;
     if constexpr (rows != 0) return chunk_program(thaw(unchunked_graph<whole>), rows).run();
+    else if constexpr (may_have_zones_graph<Made, Cpu>) return with_zones(thaw(unchunked_graph<whole>));
     else return whole{}();
   }
 };

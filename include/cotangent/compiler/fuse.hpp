@@ -8,6 +8,7 @@
 
 #include <cotangent/compiler/blocks.hpp>
 #include <cotangent/compiler/canonicalize.hpp>
+#include <cotangent/compiler/places.hpp>
 #include <cotangent/control/barrier.hpp>
 
 namespace cotangent {
@@ -276,38 +277,14 @@ class scheduler {
       }
     }
   }
-  /// The reduction that gives the extremum whose least index along the rows is node n, or -1.
+  /// The reduction that gives the extremum whose least index along long rows is node n, or -1.
   constexpr int find_extremum(int n) const {
     constexpr extent long_row = 64, some_rows = 16;
-    const int chosen = g_.operand(n, 0), found = g_.operand(chosen, 0), index = g_.operand(chosen, 1), none = g_.operand(chosen, 2);
-    const shape& dims = at(chosen).dims;
+    const shape& dims = at(g_.operand(n, 0)).dims;
     const int axis = dims.rank - 1;
-    if (dims.rank < 2 || at(n).attribute_count != 1 || g_.attribute(n, 0) != axis || (!is_symbol(dims[axis]) && dims[axis] < long_row)) return -1;
+    if (dims.rank < 2 || (!is_symbol(dims[axis]) && dims[axis] < long_row)) return -1;
     if (const shape rows = erase(dims, axis); !has_symbol(rows) && rows.size() < some_rows) return -1;
-    if (!is(index, primitive_of<iota_p>.id) || !(at(index).dims == dims) || g_.attribute(index, at(index).attribute_count - 1) != axis) return -1;
-    if (!is(none, primitive_of<constant_p>.id) || at(none).bits != constant_bits(dtype::int32, double(std::numeric_limits<std::int32_t>::max()))) return -1;
-    const auto extremum_of = [&](int equal) {  // x, and its extremum in every place of its row
-      for (int k = 0; k < 2 && is(equal, primitive_of<eq_p>.id); ++k) {
-        const int x = g_.operand(equal, k), spread = g_.operand(equal, 1 - k);
-        if (!is(spread, primitive_of<broadcast_in_dim_p>.id)) continue;
-        const int m = g_.operand(spread, 0);
-        const bool is_extremum = is(m, primitive_of<reduce_min_p>.id) || is(m, primitive_of<reduce_max_p>.id);
-        if (!is_extremum || g_.operand(m, 0) != x || at(m).attribute_count != 1 || g_.attribute(m, 0) != axis || !(at(x).dims == dims)) continue;
-        for (int d = 0; d < axis; ++d)
-          if (g_.attribute(spread, dims.rank + d) != d) return -1;
-        return m;
-      }
-      return -1;
-    };
-    if (!is(found, primitive_of<or_p>.id)) {
-      const int m = extremum_of(found);
-      return m >= 0 && is_floating(at(m).type) ? -1 : m;
-    }
-    for (int k = 0; k < 2; ++k) {
-      const int m = extremum_of(g_.operand(found, k)), unequal = g_.operand(found, 1 - k);
-      if (m >= 0 && is(unequal, primitive_of<ne_p>.id) && g_.operand(unequal, 0) == g_.operand(m, 0) && g_.operand(unequal, 1) == g_.operand(m, 0)) return m;
-    }
-    return -1;
+    return placed_extremum(g_, n);
   }
   constexpr bool is_left_out(int n) const { return !left_out_.empty() && left_out_.items[n] != 0; }
   /// What the reduction n reduces: of an index of an extremum, what the extremum is of.

@@ -20,6 +20,12 @@ struct eq_p : comparison {
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a == b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
 };
+/// Whether an element attains an extremum: eq of a derivative, whose zeros elsewhere make no NaN of infinities if they are left out.
+struct attains_p : comparison {
+  static constexpr std::string_view name = "attains";
+  static constexpr value simplify(const call& c) { return eq_p::simplify(c); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
+};
 struct ne_p : comparison {
   static constexpr std::string_view name = "ne";
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a != b; }); }
@@ -137,6 +143,7 @@ struct select_p : differentiable<select_p> {
 };
 
 constexpr value eq(value a, value b) { return emit<eq_p>({a, b}); }
+constexpr value attains(value a, value b) { return emit<attains_p>({a, b}); }
 constexpr value ne(value a, value b) { return emit<ne_p>({a, b}); }
 constexpr value lt(value a, value b) { return emit<lt_p>({a, b}); }
 constexpr value le(value a, value b) { return emit<le_p>({a, b}); }

@@ -212,7 +212,7 @@ struct extremum : reduction_primitive {
   }
 
  private:
-  static constexpr value attained(const call& c) { return convert(eq(c[0], spread(c, c.result)), c.type); }
+  static constexpr value attained(const call& c) { return convert(attains(c[0], spread(c, c.result)), c.type); }
 };
 struct reduce_max_p : extremum {
   static constexpr std::string_view name = "reduce_max";

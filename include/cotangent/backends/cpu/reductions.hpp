@@ -5,6 +5,11 @@
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/statements.hpp>
 
+namespace cotangent {
+struct reduce_min_p;
+struct reduce_max_p;
+}  // namespace cotangent
+
 namespace cotangent::host {
 inline namespace COTANGENT_ISA {
 
