@@ -50,6 +50,26 @@ template <class Op, class T, int Bytes, int N> COTANGENT_HOST_INLINE T fold_lane
   }
 }
 
+/// Lane i + H in the place of lane i.
+template <int H> struct lanes_above {
+  static constexpr int at(int i) { return i & H ? i : i + H; }
+};
+/// fold_lanes of one, two or four registers side by side, by the same tree: two registers become one whose halves are theirs. The folded
+/// register k is lane_of_fold(k).
+template <class Op, int H, class T, int N, int Count> COTANGENT_HOST_INLINE pack<T, N> fold_beside(const pack<T, N> (&x)[Count]) {
+  if constexpr (H == 0) return x[0];
+  else if constexpr (Count == 1) {
+    const pack<T, N> half[] = {Op::combine(x[0], shuffle<lanes_above<H>>(x[0], x[0]))};
+    return fold_beside<Op, H / 2>(half);
+  } else {
+    pack<T, N> halves[Count / 2];
+    for (int k = 0; k < Count / 2; ++k)
+      halves[k] = Op::combine(shuffle<exchanged_blocks<N, H, false>>(x[2 * k], x[2 * k + 1]), shuffle<exchanged_blocks<N, H, true>>(x[2 * k], x[2 * k + 1]));
+    return fold_beside<Op, H / 2>(halves);
+  }
+}
+template <int N> constexpr int lane_of_fold(int k) { return (k & 1) * (N / 2) + (k >> 1) * (N / 4); }
+
 /// An extremum of each lane, and where it lies.
 template <class T, int N> struct placed {
   pack<T, N> extremum;
@@ -142,6 +162,26 @@ template <class Op, int Bytes, class T> COTANGENT_HOST_INLINE void combine_into(
   using reg = register_type<T, 1, Bytes>;
   *to = Op::combine(reg(*to), reg(x))[0];
 }
+
+/// Combines folded registers into their results, four at a time.
+template <class Op, int Bytes, int Begin = 0, class T, int N, int Count> COTANGENT_HOST_INLINE void combine_folded(const pack<T, N> (&x)[Count], T* const (&to)[Count]) {
+  constexpr int count = std::min(Count - Begin, 4), width = int(std::bit_ceil(unsigned(count)));
+  pack<T, N> some[width];
+  for (int k = 0; k < width; ++k) some[k] = x[Begin + std::min(k, count - 1)];
+  const pack<T, N> folded = fold_beside<Op, N / 2>(some);
+  for (int k = 0; k < count; ++k) combine_into<Op, Bytes>(to[Begin + k], folded[lane_of_fold<N>(k)]);
+  if constexpr (Begin + count < Count) combine_folded<Op, Bytes, Begin + count>(x, to);
+}
+/// Whether some reductions are of one kind, in whole registers of N lanes.
+template <int N, class... Reduce> inline constexpr bool alike = false;
+template <int N, class First, class Second, class... Reduce> inline constexpr bool alike<N, First, Second, Reduce...> = [] {
+  using first = reduce_parts<First>;
+  const auto is_alike = []<class R>(R) {
+    return std::is_same_v<typename reduce_parts<R>::type, typename first::type> && std::is_same_v<typename reduce_parts<R>::operation, typename first::operation>;
+  };
+  return !first::finds_place && !std::is_same_v<typename first::type, bool> && N >= 4 && N * int(sizeof(typename first::type)) == native_bytes &&
+         is_alike(Second()) && (true && ... && is_alike(Reduce()));
+}();
 
 /// Whether rows are walked in groups, so that results that keep the lanes stay in registers for a group: the
 /// innermost outer dimension is summed by all reductions that keep the lanes, no reduction ends with a row, and no row is left out.
@@ -313,20 +353,30 @@ template <class Layout, class Reductions, int N> struct running_sums {
   }
 
   /// Combines the sums of one scope into their results.
-  template <reduction Scope> COTANGENT_HOST_INLINE void flush(const position<Layout>& at) {
-    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
-      using parts = reduce_parts<Reduce>;
+  template <reduction Scope> COTANGENT_HOST_INLINE void flush(const position<Layout>& at) { flush(reductions_of_scope<Reductions, Scope>(), at); }
+
+ private:
+  template <class... Reduce> COTANGENT_HOST_INLINE void flush(reduce_list<Reduce...> list, const position<Layout>& at) {
+    if constexpr (alike<N, Reduce...> && !(false || ... || has_mask<Reduce>)) {
+      using parts = reduce_parts<std::tuple_element_t<0, std::tuple<Reduce...>>>;
       using T = typename parts::type;
-      using Op = typename parts::operation;
-      if constexpr (parts::finds_place) {
-        auto all = place_of_sum<Reduce>();
-        all.where = all.where + lane_numbers<std::int32_t, N>();
-        *to->template row<std::int32_t>(parts::facts.place, at) = fold_places<Op>(all);
-      } else if constexpr (has_mask<Reduce>)
-        combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_numbers<Op>(ordered[parts::facts.place], sum_of<Reduce>()));
-      else
-        combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
-    });
+      const pack<T, N> folded[] = {sum_of<Reduce>()...};
+      T* const results[] = {to->template row<T>(reduce_parts<Reduce>::facts.place, at)...};
+      combine_folded<typename parts::operation, bytes>(folded, results);
+    } else each_reduction(list, [&]<class Each>(Each) __attribute__((always_inline)) { flush_one<Each>(at); });
+  }
+  template <class Reduce> COTANGENT_HOST_INLINE void flush_one(const position<Layout>& at) {
+    using parts = reduce_parts<Reduce>;
+    using T = typename parts::type;
+    using Op = typename parts::operation;
+    if constexpr (parts::finds_place) {
+      auto all = place_of_sum<Reduce>();
+      all.where = all.where + lane_numbers<std::int32_t, N>();
+      *to->template row<std::int32_t>(parts::facts.place, at) = fold_places<Op>(all);
+    } else if constexpr (has_mask<Reduce>)
+      combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_numbers<Op>(ordered[parts::facts.place], sum_of<Reduce>()));
+    else
+      combine_into<Op, bytes>(to->template row<T>(parts::facts.place, at), fold_lanes<Op, T>(sum_of<Reduce>()));
   }
 };
 

@@ -147,22 +147,22 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
     if constexpr (From == source::varying) return 0;
     else return extent(at_place<T, From>(Place)[0]) * value_of<Stride>(at.slots);
   }
-  /// Adds what one varying index register adds, lane by lane.
+  /// What one varying index register adds, lane by lane.
+  template <class T, extent Stride> struct index_steps {
+    lane_list<T, N> index;
+    const extent* slots;
+    COTANGENT_LANES COTANGENT_INLINE extent operator()(int i) const { return index[i] * value_of<Stride>(slots); }
+  };
   COTANGENT_LANES template <class T, source From, int Place, extent Stride>
-  COTANGENT_INLINE int add_varying(extent* offsets, index_register<T, From, Place, Stride>) {
-    if constexpr (From == source::varying) {
-      const lane_list<T, N> index(at_place<T, From>(Place));
-      const extent stride = value_of<Stride>(at.slots);
-      for (int i = 0; i < N; ++i) offsets[i] += index[i] * stride;
-    }
-    return 0;
+  COTANGENT_INLINE auto varying_steps(index_register<T, From, Place, Stride>) {
+    if constexpr (From == source::varying) return index_steps<T, Stride>{lane_list<T, N>(at_place<T, From>(Place)), at.slots};
+    else return [](int) __attribute__((always_inline)) { return extent(0); };
   }
-  /// The offsets of the lanes from `address`.
-  COTANGENT_LANES template <class Access, class... X> COTANGENT_INLINE void offsets(extent* to, Access, X... indices) {
-    const extent stride = value_of<lane_stride<Layout, Access>>(at.slots);
-    for (int i = 0; i < N; ++i) to[i] = i * stride;
-    const int done[] = {0, add_varying(to, indices)...};
-    (void)done;
+  /// The offset of a lane from `address`, as a function: made where it is used, because those of all lanes do not fit into registers.
+  COTANGENT_LANES template <class Access, class... X> COTANGENT_INLINE auto offsets(Access, X... indices) {
+    return [slots = at.slots, ...steps = varying_steps(indices)](int i) __attribute__((always_inline)) {
+      return ((i * value_of<lane_stride<Layout, Access>>(slots)) + ... + steps(i));
+    };
   }
 };
 
@@ -196,12 +196,11 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     }
     const T* p = e.template address<const T, B>(A{}, X{}...);
     if constexpr (scattered<X...>) {
-      extent offsets[E::lanes];
-      e.offsets(offsets, A{}, X{}...);
-      if (!E::partial || e.count >= E::lanes) r = reg::from_lanes([&](int i) __attribute__((always_inline)) { return p[offsets[i]]; });
+      const auto offset = e.offsets(A{}, X{}...);
+      if (!E::partial || e.count >= E::lanes) r = reg::from_lanes([&](int i) __attribute__((always_inline)) { return p[offset(i)]; });
       else {
         reg loaded = reg(T(0));
-        for (int i = 0; i < e.count; ++i) loaded.set(i, p[offsets[i]]);
+        for (int i = 0; i < e.count; ++i) loaded.set(i, p[offset(i)]);
         r = loaded;
       }
     } else if constexpr (stride == 0 || E::lanes == 1) r = reg(*p);
@@ -384,10 +383,9 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     if constexpr (!E::stores) return;
     else if constexpr (E::template keeps<B>) e.reductions.template keep<T, B>(A{}, value);
     else if constexpr (scattered<X...>) {
-      extent offsets[E::lanes];
-      e.offsets(offsets, A{}, X{}...);
+      const auto offset = e.offsets(A{}, X{}...);
       for (int i = 0; i < E::lanes; ++i)
-        if (!E::partial || i < e.count) p[offsets[i]] = value[i];
+        if (!E::partial || i < e.count) p[offset(i)] = value[i];
     } else if constexpr (E::lanes == 1) value.store(p);
     else if constexpr (stride == 1) {
       if constexpr (is_long_kernel<typename E::layout>) prefetch_rows<true, typename E::layout, E::lanes>(p, 1, 1, e.at.slots);
@@ -454,26 +452,24 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
       const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
       (void)done;
     } else {
-      extent offsets[lanes];
-      e.offsets(offsets, A{}, X{}...);
-      load_blocks<Table, Begin, 0, columns>(e, p, offsets, std::integer_sequence<int, K...>());
+      load_blocks<Table, Begin, 0, columns>(e, p, e.offsets(A{}, X{}...), std::integer_sequence<int, K...>());
     }
   }
 
  private:
   /// Columns First to Columns - 1, a vector's lanes of them at a time.
-  template <const auto& Table, int Begin, int First, int Columns, class E, int... K>
-  static COTANGENT_HOST_INLINE void load_blocks(E& e, const T* p, const extent* offsets, std::integer_sequence<int, K...> members) {
+  template <const auto& Table, int Begin, int First, int Columns, class E, class Offset, int... K>
+  static COTANGENT_HOST_INLINE void load_blocks(E& e, const T* p, const Offset& offset, std::integer_sequence<int, K...> members) {
     constexpr int lanes = E::lanes, block = std::min(Columns - First, lanes);
     constexpr int fewest = std::min(lanes, 16 / int(sizeof(T)));  // of a vector as the machine has them
     constexpr int width = std::max(int(std::bit_ceil(unsigned(block))), fewest);
     pack<T, lanes> columns[width];
-    const auto row = [&](int i) __attribute__((always_inline)) { return p + First + offsets[E::partial && i >= e.count ? 0 : i]; };
+    const auto row = [&](int i) __attribute__((always_inline)) { return p + First + offset(E::partial && i >= e.count ? 0 : i); };
     if constexpr (scattered<X...> && !is_long_kernel<typename E::layout>) load_scattered<block>(columns, row);
     else load_columns<block>(columns, row);
     const int done[] = {0, take<Table, Begin, K, First>(e, columns)...};
     (void)done;
-    if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns>(e, p, offsets, members);
+    if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns>(e, p, offset, members);
   }
   /// Member K's column, if it is one of these.
   template <const auto& Table, int Begin, int K, int First, class E, int Width>
