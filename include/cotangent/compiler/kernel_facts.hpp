@@ -192,6 +192,7 @@ struct form_facts {
   bool once = false;                   // store_once
   bool chooses = false, ascends = false;  // apply: a select; false where its first operand is greater than the second
   bool differs = false;                // apply: and false where it is less
+  int inside = -1;                     // apply: the operand that the result is where that, an index, is in its range
   bool is_zero = false;                // a constant
   bool adds = false;                   // reduce: zeros change nothing
   int extremum = 0;                    // reduce: -1 for a least element, 1 for a greatest one
@@ -264,6 +265,7 @@ template <class Op, class T, class... A> constexpr form_facts describe(apply<Op,
   static_assert(sizeof...(A) <= max_operands);
   form_facts f = form_of_type<T>(action::apply, int(sizeof...(A)));
   f.chooses = requires { Op::chooses; }, f.ascends = requires { Op::ascends; }, f.differs = requires { Op::differs; };
+  f.inside = requires { Op::clamps; } ? 1 : f.chooses ? 2 : -1;
   return f;
 }
 template <class T, int B, class A, class... X> constexpr form_facts describe(store<T, B, A, X...>, const extent* extents) {
@@ -659,8 +661,8 @@ template <int Number, class F> numbered<Number, F> find_numbered(const numbered<
 
 }  // namespace facts
 
-/// A run-time index whose register has been found.
-template <class T, source From, int Place, extent Stride> struct index_register {};
+/// A run-time index whose register has been found. List is the form of the load of what most indices are, or void.
+template <class T, source From, int Place, extent Stride, class List = void> struct index_register {};
 /// A reduce form with what is known of it.
 template <class Reduce, reduce_facts Facts> struct resolved_reduce {};
 template <class... Reduces> struct reduce_list {};
@@ -704,8 +706,11 @@ namespace facts {
 
 /// Form number Number of a kernel with its registers found.
 template <class Analysis, int Number, class Form> struct resolve { using type = Form; };
+template <class Analysis, int Form> struct list_form { using type = typename Analysis::parts::template form<Form>; };
+template <class Analysis> struct list_form<Analysis, -1> { using type = void; };
 template <class Analysis, int R, extent Stride>
-using found_index = index_register<type_of<Analysis::register_type(R)>, Analysis::table.from[R], Analysis::table.place[R], Stride>;
+using found_index = index_register<type_of<Analysis::register_type(R)>, Analysis::table.from[R], Analysis::table.place[R], Stride,
+                                   typename list_form<Analysis, Analysis::list_of_indices(R)>::type>;
 template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
 struct resolve<Analysis, Number, load<T, B, A, indexed<R, Stride>...>> {
   using type = load<T, B, A, found_index<Analysis, R, Stride>...>;
@@ -746,6 +751,7 @@ template <extent... Extents, class... F, int... Code> struct kernel_parts<kernel
   static constexpr facts::form_facts form_table[] = {facts::describe(F{}, extents_of<Extents...>)..., {}};
   static constexpr int code[] = {Code..., 0};
   template <class Analysis> using resolved_forms = typename facts::resolved_forms<Analysis, std::index_sequence_for<F...>, F...>::type;
+  template <int Form> using form = typename numbered_at<facts::numbered_list<std::index_sequence_for<F...>, F...>, Form>::type;
 };
 
 /// A kernel's tables, and its forms by number.
@@ -754,10 +760,21 @@ template <class Kernel> struct analysis {
   static constexpr auto table = facts::tabulate<facts::count_statements(parts::form_table, parts::code, parts::code_length), parts::forms>(
       parts::form_table, parts::code, typename parts::iterates{});
 
-  static constexpr dtype register_type(int statement) {
-    int at = 0;
-    for (; statement > 0; --statement) at += 1 + parts::form_table[parts::code[at]].operands;
-    return parts::form_table[parts::code[at]].type;
+  static constexpr const int* code_of(int statement) {
+    const int* at = parts::code;
+    for (; statement > 0; --statement) at += 1 + parts::form_table[*at].operands;
+    return at;
+  }
+  static constexpr dtype register_type(int statement) { return parts::form_table[*code_of(statement)].type; }
+  /// The load of what indices are where they are in their range, and neither wrapped nor clamped: its form, or -1.
+  static constexpr int list_of_indices(int statement) {
+    for (;;) {
+      const int* at = code_of(statement);
+      const facts::form_facts& f = parts::form_table[*at];
+      if (f.kind == action::load) return f.index_count == 0 && f.windowed == 0 ? *at : -1;
+      if (f.inside < 0) return -1;
+      statement = at[1 + f.inside];
+    }
   }
 
   using layout_type = layout<table.shape, typename parts::iterates>;

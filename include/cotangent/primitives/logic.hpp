@@ -164,6 +164,7 @@ constexpr value select(value p, value a, value b) { return emit<select_p>({p, a,
 struct clamp_p : differentiable<clamp_p> {
   static constexpr std::string_view name = "clamp";
   static constexpr double flops = 2;
+  static constexpr bool clamps = true;
   static constexpr value derivative(const call& c, int k, value g) {
     const value lo = c[0], x = c[1], hi = c[2], zero = zeros_like(g);
     if (k == 0) return select(logical_and(gt(lo, x), lt(lo, hi)), g, zero);

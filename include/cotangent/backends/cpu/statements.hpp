@@ -142,34 +142,57 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
     const extent offset = row_offset(access, at) + lane * value_of<lane_stride<Layout, Access>>(at.slots);
     return static_cast<T*>(at.buffers[B]) + (offset + ... + fixed_step(indices));
   }
-  COTANGENT_LANES template <class T, source From, int Place, extent Stride>
-  COTANGENT_INLINE extent fixed_step(index_register<T, From, Place, Stride>) {
+  COTANGENT_LANES template <class T, source From, int Place, extent Stride, class List>
+  COTANGENT_INLINE extent fixed_step(index_register<T, From, Place, Stride, List>) {
     if constexpr (From == source::varying) return 0;
     else return extent(at_place<T, From>(Place)[0]) * value_of<Stride>(at.slots);
   }
-  /// What one varying index register adds, lane by lane.
-  template <class T, extent Stride> struct index_steps {
-    lane_list<T, N> index;
+  /// What one varying index register adds, lane by lane, of which Lanes is a list.
+  template <class Lanes, extent Stride> struct index_steps {
+    Lanes index;
     const extent* slots;
     COTANGENT_LANES COTANGENT_INLINE extent operator()(int i) const { return index[i] * value_of<Stride>(slots); }
   };
-  COTANGENT_LANES template <class T, source From, int Place, extent Stride>
-  COTANGENT_INLINE auto varying_steps(index_register<T, From, Place, Stride>) {
-    if constexpr (From == source::varying) return index_steps<T, Stride>{lane_list<T, N>(at_place<T, From>(Place)), at.slots};
-    else return [](int) __attribute__((always_inline)) { return extent(0); };
+  COTANGENT_LANES template <bool Listed, class T, source From, int Place, extent Stride, class List>
+  COTANGENT_INLINE auto varying_steps(index_register<T, From, Place, Stride, List>) {
+    if constexpr (From != source::varying) return [](int) __attribute__((always_inline)) { return extent(0); };
+    else if constexpr (Listed) return index_steps<listed_lanes<T>, Stride>{{list_at(List{})}, at.slots};
+    else return index_steps<lane_list<T, N>, Stride>{lane_list<T, N>(at_place<T, From>(Place)), at.slots};
   }
   /// The offset of a lane from `address`, as a function: made where it is used, because those of all lanes do not fit into registers.
-  COTANGENT_LANES template <class Access, class... X> COTANGENT_INLINE auto offsets(Access, X... indices) {
-    return [slots = at.slots, ...steps = varying_steps(indices)](int i) __attribute__((always_inline)) {
+  COTANGENT_LANES template <bool Listed, class Access, class... X> COTANGENT_INLINE auto offsets(Access, X... indices) {
+    return [slots = at.slots, ...steps = varying_steps<Listed>(indices)](int i) __attribute__((always_inline)) {
       return ((i * value_of<lane_stride<Layout, Access>>(slots)) + ... + steps(i));
     };
+  }
+  /// visit(offsets), which are read from lists where the indices are in their range: an address then waits for the list alone, and not
+  /// for what wraps and clamps it.
+  COTANGENT_LANES template <class Access, class... X, class Visit> COTANGENT_INLINE void with_offsets(const Visit& visit, Access access, X... indices) {
+    if constexpr (!Partial && N > 1 && (true && ... && has_list(X{})))
+      if ((true && ... && is_listed(indices))) [[likely]] return visit(offsets<true>(access, indices...));
+    visit(offsets<false>(access, indices...));
+  }
+
+ private:
+  template <class T, int B, class A> COTANGENT_INLINE const T* list_at(load<T, B, A>) { return address<const T, B>(A{}); }
+  template <class T, int B, class A> COTANGENT_INLINE const T* list_at(load_ahead<T, B, A>) { return address<const T, B>(A{}); }
+  template <class T, int B, class A> static constexpr bool lies_along(load<T, B, A>) { return lane_stride<Layout, A> == 1 && !keeps<B>; }
+  template <class T, int B, class A> static constexpr bool lies_along(load_ahead<T, B, A>) { return lies_along(load<T, B, A>{}); }
+  template <class T, source From, int Place, extent Stride, class List> static constexpr bool has_list(index_register<T, From, Place, Stride, List>) {
+    if constexpr (From != source::varying) return true;
+    else if constexpr (std::is_void_v<List>) return false;
+    else return lies_along(List{});
+  }
+  template <class T, source From, int Place, extent Stride, class List> COTANGENT_INLINE bool is_listed(index_register<T, From, Place, Stride, List>) {
+    if constexpr (From == source::varying) return !any_different(at_place<T, From>(Place), reg<T>::load(list_at(List{})));
+    else return true;
   }
 };
 
 /// Whether the lanes of an access lie anywhere, and not at a stride.
 template <class... Indices> inline constexpr bool scattered = false;
-template <class... T, source... From, int... Place, extent... Stride>
-inline constexpr bool scattered<index_register<T, From, Place, Stride>...> = (false || ... || (From == source::varying));
+template <class... T, source... From, int... Place, extent... Stride, class... List>
+inline constexpr bool scattered<index_register<T, From, Place, Stride, List>...> = (false || ... || (From == source::varying));
 
 /// Asks for what the lanes come to soon, from the first element of these lanes on (facts::leads).
 template <unsigned Sources, bool Writes, class E, class T> COTANGENT_HOST_INLINE void prefetch_lanes([[maybe_unused]] const E& e, [[maybe_unused]] const T* p) {
@@ -196,9 +219,10 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     }
     const T* p = e.template address<const T, B>(A{}, X{}...);
     if constexpr (scattered<X...>) {
-      const auto offset = e.offsets(A{}, X{}...);
-      if (!E::partial || e.count >= E::lanes) r = reg::from_lanes([&](int i) __attribute__((always_inline)) { return p[offset(i)]; });
+      const auto load_lanes = [&](const auto& offset) __attribute__((always_inline)) { r = reg::from_lanes([&](int i) __attribute__((always_inline)) { return p[offset(i)]; }); };
+      if (!E::partial || e.count >= E::lanes) e.with_offsets(load_lanes, A{}, X{}...);
       else {
+        const auto offset = e.template offsets<false>(A{}, X{}...);
         reg loaded = reg(T(0));
         for (int i = 0; i < e.count; ++i) loaded.set(i, p[offset(i)]);
         r = loaded;
@@ -383,7 +407,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     if constexpr (!E::stores) return;
     else if constexpr (E::template keeps<B>) e.reductions.template keep<T, B>(A{}, value);
     else if constexpr (scattered<X...>) {
-      const auto offset = e.offsets(A{}, X{}...);
+      const auto offset = e.template offsets<false>(A{}, X{}...);
       for (int i = 0; i < E::lanes; ++i)
         if (!E::partial || i < e.count) p[offset(i)] = value[i];
     } else if constexpr (E::lanes == 1) value.store(p);
@@ -452,7 +476,8 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
       const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
       (void)done;
     } else {
-      load_blocks<Table, Begin, 0, columns>(e, p, e.offsets(A{}, X{}...), std::integer_sequence<int, K...>());
+      const auto load = [&](const auto& offset) __attribute__((always_inline)) { load_blocks<Table, Begin, 0, columns>(e, p, offset, std::integer_sequence<int, K...>()); };
+      e.with_offsets(load, A{}, X{}...);
     }
   }
 

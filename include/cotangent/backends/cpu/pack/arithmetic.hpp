@@ -44,6 +44,13 @@ template <class T, int N> COTANGENT_HOST_INLINE bool any_greater(pack<T, N> a, p
   return r;
 }
 template <class T> COTANGENT_INLINE bool any_greater(pack<T, 1> a, pack<T, 1> b) { return a[0] > b[0]; }
+/// Whether integers differ in some lane.
+template <class T, int N> COTANGENT_HOST_INLINE bool any_different(pack<T, N> a, pack<T, N> b) {
+  bool r = false;
+  int k = 0;
+  do r |= vector_any_different(a.part(k), b.part(k)); while (++k < pack<T, N>::parts);
+  return r;
+}
 
 /// Correctly rounded; sqrt(-0) = -0, NaN below.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> sqrt(pack<T, N> x) {

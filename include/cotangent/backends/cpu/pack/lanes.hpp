@@ -138,6 +138,19 @@ template <int M, int K, class T, int N> COTANGENT_HOST_INLINE pack<T, N> rows_of
   return r;
 }
 
+/// An integer in memory that is not negative, as for an address.
+template <class T> COTANGENT_INLINE std::ptrdiff_t index_in_memory(const T& x) { return std::ptrdiff_t(std::make_unsigned_t<T>(x)); }
+#if defined(__AVX2__) && !defined(__CUDACC__)
+template <class T>
+  requires(sizeof(T) >= 4)
+COTANGENT_HOST_INLINE std::ptrdiff_t index_in_memory(const T& x) {  // compilers would see through a plain load
+  std::ptrdiff_t index;
+  if constexpr (sizeof(T) == 4) asm("movl %1, %k0" : "=r"(index) : "m"(x));  // clears the upper half
+  else asm("movq %1, %0" : "=r"(index) : "m"(x));
+  return index;
+}
+#endif
+
 /// The lanes of a pack of integers, none of which is negative, one by one, as for addresses.
 template <class T, int N> class lane_list {
  public:
@@ -149,18 +162,13 @@ template <class T, int N> class lane_list {
 };
 #if defined(__AVX2__) && !defined(__CUDACC__)
 /// Through memory: taking them out of a register one after the other keeps its only port for that busy. They are stored 32 bytes at a
-/// time, because loads of a part of 64 wait until those are in the cache; and compilers would see through plain loads.
+/// time, because loads of a part of 64 wait until those are in the cache.
 template <class T, int N>
   requires(N * sizeof(T) >= 16 && sizeof(T) >= 4)
 class lane_list<T, N> {
  public:
   explicit COTANGENT_HOST_INLINE lane_list(const pack<T, N>& x) { store(x, lanes_); }
-  COTANGENT_HOST_INLINE std::ptrdiff_t operator[](int i) const {
-    std::ptrdiff_t lane;
-    if constexpr (sizeof(T) == 4) asm("movl %1, %k0" : "=r"(lane) : "m"(lanes_[i]));  // clears the upper half
-    else asm("movq %1, %0" : "=r"(lane) : "m"(lanes_[i]));
-    return lane;
-  }
+  COTANGENT_HOST_INLINE std::ptrdiff_t operator[](int i) const { return index_in_memory(lanes_[i]); }
 
  private:
   alignas(32) T lanes_[N];
@@ -171,6 +179,11 @@ class lane_list<T, N> {
   }
 };
 #endif
+/// The same of a list in memory.
+template <class T> struct listed_lanes {
+  const T* list;
+  COTANGENT_INLINE std::ptrdiff_t operator[](int i) const { return index_in_memory(list[i]); }
+};
 
 /// 0, 1, 2, ...
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> counted_lanes() {

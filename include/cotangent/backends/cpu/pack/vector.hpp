@@ -433,6 +433,14 @@ template <class V> COTANGENT_HOST_INLINE bool vector_any_greater(V a, V b) {
 #endif
     return vector_any(a > b);
 }
+/// Whether integers differ in some lane.
+template <class V> COTANGENT_HOST_INLINE bool vector_any_different(V a, V b) {
+#if defined(COTANGENT_AVX512)
+  if constexpr (sizeof(V) == 64) return _mm512_cmpneq_epi32_mask((__m512i)a, (__m512i)b) != 0;
+  else
+#endif
+    return vector_any(a != b);
+}
 
 /// Whether the machine widens bytes to integers of 4 and 8 bytes in a vector of so many bytes.
 #if defined(COTANGENT_AVX512)
