@@ -409,7 +409,9 @@ template <class Layout> struct results {
 
   /// Sets all results, in the caller's buffer, to Op's identity.
   template <class Op, class T> void clear(T* to) const {
-    each([to](extent i) { to[i] = Op::template identity<T>(); });
+    if (contiguous)
+      for (extent i = 0; i < size; ++i) to[i] = Op::template identity<T>();
+    else each([to](extent i) { to[i] = Op::template identity<T>(); });
   }
   /// f(offset in the caller's buffer) for every result, in row-major order.
   template <class F> void each(F f) const {
