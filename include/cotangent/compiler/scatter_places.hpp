@@ -55,6 +55,21 @@ class scatter_places {
     }
   }
 
+  /// Whether blocks are whole rows of `row` numbers, with nothing between them.
+  bool are_rows(extent row) const {
+    if (!contiguous_ || size != row) return false;
+    for (int a = 0; a < axis_count_; ++a)
+      if (axes_[a].stride % row != 0) return false;
+    return true;
+  }
+  /// The places of such blocks in an array whose rows begin every `apart` numbers.
+  scatter_places with_rows(extent apart) const {
+    scatter_places r = *this;
+    for (int a = 0; a < axis_count_; ++a) r.axes_[a].stride = axes_[a].stride / size * apart;
+    r.span = (span - 1) / size * apart + 1;
+    return r;
+  }
+
   /// Where element i of a block lies, from the block's place.
   COTANGENT_HD extent offset_in_block(extent i) const {
     if (contiguous_) return i;

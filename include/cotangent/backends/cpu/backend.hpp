@@ -250,6 +250,11 @@ template <class Executable> struct steps {
     const extent most_tasks = !has_sums ? 256 : most_copies > 64 ? 64 : most_copies < 8 ? 8 : most_copies;
     const extent together = rows * group.row_bytes <= small ? blocks : host::divide_up(blocks, most_tasks);
     sums.copies = together > 0 ? host::divide_up(blocks, together) : has_sums;  // sums of nothing are set, too
+    extent shares = blocks;  // of the blocks, each of which scatters into copies of its own
+    visit_group_scatters<Group>(s, [&](const auto& updates) { shares = host::smaller(shares, updates.copies()); }, members);
+    const bool in_shares = group_scatters(plan.blocks[Group]) && shares > 1;
+    const extent at_once = in_shares && most_tasks > shares ? most_tasks / shares : 1;  // blocks of a share
+    if (in_shares) sums.copies = shares * at_once;
     std::size_t bytes = 0;
     visit_group_sums<Group>(s, [&](auto tasks, int at) {
       sums.offsets[at] = bytes;
@@ -271,6 +276,47 @@ template <class Executable> struct steps {
     if constexpr (group_scatters(plan.blocks[Group])) {
       visit_group_scatters<Group>(s, [](const auto& updates) { updates.start(); }, members);
       for (extent copy = 0; copy < sums.copies; ++copy) start_sums(copy);
+      if (in_shares) {
+        extent bytes_of_copies = 0;
+        visit_group_scatters<Group>(s, [&](const auto& updates) { bytes_of_copies += shares * updates.copy_bytes(); }, members);
+        const host::scratch copies{std::size_t(bytes_of_copies)};
+        const auto visit_copies = [&](const state& own, extent share, const auto& visit) {
+          char* all = copies.data();
+          visit_group_scatters<Group>(own, [&](const auto& updates) {
+            visit(updates.into(all + share * updates.copy_bytes()));
+            all += shares * updates.copy_bytes();
+          }, members);
+        };
+        const auto begin_of = [&](extent share) { return blocks * share / shares; };
+        const auto copy_of = [&](extent share, extent i) { return share * at_once + (i - begin_of(share)) % at_once; };
+        if (many_threads()) {
+          const host::scratch memory(std::size_t(group.memory * at_once));
+          for (extent share = 0; share < shares; ++share) {
+            visit_copies(s, share, [](const auto& copy) { copy.clear(); });
+            for (extent first = begin_of(share); first < begin_of(share + 1); first += at_once) {
+              const extent last = host::smaller(first + at_once, begin_of(share + 1));
+              state own = s;
+              place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block * at_once, first * group.block);
+              host::parallel_for(last - first, [&](extent k) { run_block<Group>(own, (first + k) * group.block, end_of(first + k), sums, copy_of(share, first + k), members); });
+              visit_copies(own, share, [&](const auto& copy) { copy.run_rows(first * group.block, end_of(last - 1)); });
+            }
+          }
+        } else
+          host::parallel_for(shares, [&](extent share) {
+            const host::scratch memory(std::size_t(group.memory));
+            state own = s;
+            visit_copies(s, share, [](const auto& copy) { copy.clear(); });
+            for (extent i = begin_of(share); i < begin_of(share + 1); ++i) {
+              run(own, memory, i, copy_of(share, i));
+              visit_copies(own, share, [&](const auto& copy) { copy.run_rows_here(i * group.block, end_of(i)); });
+            }
+          });
+        const char* all = copies.data();
+        visit_group_scatters<Group>(s, [&](const auto& updates) {
+          updates.add(all, shares);
+          all += shares * updates.copy_bytes();
+        }, members);
+      } else
       // Blocks that run at a time are neighbours, no more than there are copies of sums: each has one for itself.
       if (many_threads()) {  // many blocks, and then their updates, which many threads combine at once
         const host::scratch memory(std::size_t(group.memory * sums.copies));

@@ -4,10 +4,14 @@
 /// The updates are blocks: those along their trailing axes lie beside one computed place. Tasks own ranges of places: each place
 /// sees its updates in their order, whatever the number of threads. A few threads look at all blocks for those of their
 /// ranges; for many of them, the blocks are sorted by ranges first, in order.
+///
+/// A sum of many more updates than it has places may be made in copies, each of a part of the updates, which are added in order. How many
+/// depends on sizes alone. In copies points in space lie 4 numbers apart, so that each is a vector.
 
 #include <cstring>
 
 #include <cotangent/backends/cpu/opaque.hpp>
+#include <cotangent/backends/cpu/pack.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/compiler/scatter_places.hpp>
 
@@ -20,7 +24,7 @@ template <class P, class T> class scatter {
  public:
   scatter(const array_ref* operands, const array_ref& result, const extent* attributes)
       : places_(operands, attributes), x_(operands[0]), rows_(operands[1].dims.rank > 0 ? operands[1].dims[0] : 1), y_(static_cast<T*>(result.data)),
-        u_(static_cast<const T*>(operands[1].data)) {}
+        u_(static_cast<const T*>(operands[1].data)), points_(false) {}
 
   /// The result before any update.
   void start() const {
@@ -33,13 +37,52 @@ template <class P, class T> class scatter {
   void run_rows(extent first, extent last) const { run_blocks(row(first), row(last)); }
   void run() const { run_blocks(0, places_.blocks); }
 
+  /// How many copies of the result are worth while; 1: none.
+  extent copies() const {
+    constexpr extent most = 8, updates = 12;  // for each number of a copy
+    if constexpr (!std::is_same_v<P, scatter_add_p> || !std::is_floating_point_v<T>) return 1;
+    const extent all = x_.dims.size(), worthy = all > 0 ? places_.blocks * places_.size / (updates * all) : 1;
+    return worthy < 1 ? 1 : smaller(worthy, most);
+  }
+  extent copy_bytes() const { return divide_up(copy_size() * extent(sizeof(T)), 64) * 64; }
+  /// The same updates into a copy.
+  scatter into(char* copy) const { return {*this, reinterpret_cast<T*>(copy)}; }
+  /// A copy before any update.
+  void clear() const { std::memset(y_, 0, std::size_t(copy_size()) * sizeof(T)); }
+  /// Adds copies, which lie one after the other, to the result.
+  void add(const char* copies, extent count) const {
+    const T* const from = reinterpret_cast<const T*>(copies);
+    const extent all = x_.dims.size(), step = copy_bytes() / extent(sizeof(T));
+    constexpr extent part = 3 * 4096;
+    parallel_for(divide_up(all, part), [&](extent t) {
+      const extent first = t * part, last = smaller(first + part, all);
+      if (are_points())
+        for (extent i = first; i < last; i += 3) {
+          auto sum = point::load(y_ + i, 3);
+          for (extent c = 0; c < count; ++c) sum = sum + point::load(from + c * step + i / 3 * 4);
+          sum.store(y_ + i, 3);
+        }
+      else
+        for (extent c = 0; c < count; ++c)
+          for (extent i = first; i < last; ++i) y_[i] = P::combine(y_[i], from[c * step + i]);
+    });
+  }
+
  private:
   static constexpr extent at_once = 256, most_ranges = 64, side_by_side = 4;
+  using point = pack<T, 4>;
   const scatter_places places_;
   const array_ref& x_;
   const extent rows_;
   T* const y_;
   const T* const u_;
+  const bool points_;  // that lie 4 numbers apart
+
+  scatter(const scatter& of, T* copy)
+      : places_(of.are_points() ? of.places_.with_rows(4) : of.places_), x_(of.x_), rows_(of.rows_), y_(copy), u_(of.u_), points_(of.are_points()) {}
+
+  bool are_points() const { return points_ || (places_.are_rows(3) && x_.dims.size() % 3 == 0); }
+  extent copy_size() const { return are_points() ? x_.dims.size() / 3 * 4 : x_.dims.size(); }
 
   /// The first block of a row.
   extent row(extent i) const { return rows_ > 0 ? places_.blocks / rows_ * i : 0; }
@@ -58,6 +101,11 @@ template <class P, class T> class scatter {
       for (extent first = begin; first < end; first += at_once) {
         const int count = int(smaller(end - first, at_once));
         places_.find(first, count, places);
+        if constexpr (size() == 3 && std::is_same_v<P, scatter_add_p>)
+          if (points_) {
+            add_points(places, count, u_ + first * size());
+            continue;
+          }
         if constexpr (size() > 0) combine_runs<size()>(places, count, u_ + first * size());
         else
           for (int i = 0; i < count; ++i)
@@ -66,6 +114,14 @@ template <class P, class T> class scatter {
     });
   }
 
+  /// Adds points to places 4 numbers apart, the last number of which means nothing.
+  void add_points(const extent* places, int count, const T* u) const {
+    const auto add_one = [&](int i, const point& x) __attribute__((always_inline)) {
+      if (places[i] >= 0) (point::load(y_ + places[i]) + x).store(y_ + places[i]);
+    };
+    for (int i = 0; i + 1 < count; ++i) add_one(i, point::load(u + i * 3));
+    add_one(count - 1, point::load(u + (count - 1) * 3, 3));  // nothing is read past the updates
+  }
   /// Combines blocks of a few updates into their places. What has the same place as the block before does not wait for memory.
   template <int Size> void combine_runs(const extent* places, int count, const T* u) const {
     T sum[Size] = {};
