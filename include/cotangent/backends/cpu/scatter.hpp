@@ -8,6 +8,7 @@
 /// A sum of many more updates than it has places may be made in copies, each of a part of the updates, which are added in order. How many
 /// depends on sizes alone. In copies points in space lie 4 numbers apart, so that each is a vector.
 
+#include <algorithm>
 #include <cstring>
 
 #include <cotangent/backends/cpu/opaque.hpp>
@@ -20,11 +21,13 @@ namespace cotangent::host {
 /// Whether there are so many threads that sorting updates by place is worth while.
 inline bool many_threads() { return num_threads() > 4; }
 
+inline namespace COTANGENT_ISA {
+
 template <class P, class T> class scatter {
  public:
   scatter(const array_ref* operands, const array_ref& result, const extent* attributes)
       : places_(operands, attributes), x_(operands[0]), rows_(operands[1].dims.rank > 0 ? operands[1].dims[0] : 1), y_(static_cast<T*>(result.data)),
-        u_(static_cast<const T*>(operands[1].data)), points_(false) {}
+        u_(static_cast<const T*>(operands[1].data)) {}
 
   /// The result before any update.
   void start() const {
@@ -47,8 +50,8 @@ template <class P, class T> class scatter {
   extent copy_bytes() const { return divide_up(copy_size() * extent(sizeof(T)), 64) * 64; }
   /// The same updates into a copy.
   scatter into(char* copy) const { return {*this, reinterpret_cast<T*>(copy)}; }
-  /// A copy before any update.
-  void clear() const { std::memset(y_, 0, std::size_t(copy_size()) * sizeof(T)); }
+  /// A copy before any update: -0 + x is x.
+  void clear() const { std::fill(y_, y_ + copy_size(), T(-0.0)); }
   /// Adds copies, which lie one after the other, to the result.
   void add(const char* copies, extent count) const {
     const T* const from = reinterpret_cast<const T*>(copies);
@@ -76,7 +79,7 @@ template <class P, class T> class scatter {
   const extent rows_;
   T* const y_;
   const T* const u_;
-  const bool points_;  // that lie 4 numbers apart
+  const bool points_ = false;  // that lie 4 numbers apart
 
   scatter(const scatter& of, T* copy)
       : places_(of.are_points() ? of.places_.with_rows(4) : of.places_), x_(of.x_), rows_(of.rows_), y_(copy), u_(of.u_), points_(of.are_points()) {}
@@ -206,6 +209,8 @@ template <class P, class T> class scatter {
     visit([&](extent s, extent block, extent place) { entries[next[s][place >> shift]++] = {std::uint32_t(block), std::uint32_t(place)}; });
   }
 };
+
+}  // namespace COTANGENT_ISA
 
 template <class P> struct opaque_scatter {
   template <class T> using updates = scatter<P, T>;
