@@ -1,4 +1,4 @@
-/// Programs whose parts run on several threads: the same bits with 1, 2 and 3 of them, and, under the thread sanitizer, no races. Small,
+/// Programs whose parts run on several threads: the same bits with 1, 2, 3 and 7 of them, and, under the thread sanitizer, no races. Small,
 /// as the sanitizer makes them slow; what they compute is tested elsewhere.
 
 #include <algorithm>
@@ -20,7 +20,7 @@ template <class F, class... A> void check_threads(F f, const A&... x) {
   const auto program = ct::jit(f);
   ct::set_num_threads(1);
   const auto one = program(x...);
-  for (const int threads : {2, 3}) {
+  for (const int threads : {2, 3, 7}) {
     ct::set_num_threads(threads);
     CHECK(program(x...) == one);
   }
@@ -124,4 +124,39 @@ TEST_CASE("updates that a kernel makes, row block by row block") {
   ct::array<std::int32_t, 3000, 12> lists;
   for (int k = 0; k < 36000; ++k) lists.data()[k] = (7 * k + k / 13) % 200;
   check_threads(slope, between<double, 200, 3>(-1, 1), lists);
+}
+
+/// The energy of points with those in their lists, each and all, and the slope of all of it.
+constexpr auto list_energies = [](auto x, auto lists) {
+  return ct::vmap([](auto a, auto others) {
+    return ct::sum(ct::vmap([](auto a, auto b) { return 1.0 / (0.5 + ct::sum(ct::square(a - b))); }, ct::in_axes<ct::none, 0>)(a, others));
+  })(x, ct::take<0>(x, lists));
+};
+constexpr auto list_slopes = ct::value_and_grad([](auto x, auto lists) { return ct::sum(list_energies(x, lists)); });
+
+template <class T, ct::extent Points, int Size, int Most> void check_lists(ct::extent n) {
+  ct::array<T, Points, Size> x({n, Size});
+  ct::array<std::int32_t, Points, Most> lists({n, Most});
+  for (ct::extent i = 0; i < n * Size; ++i) x.data()[i] = T((i * 37 + i / 5) % 101) / T(50) - T(1);
+  for (const int kind : {0, 1, 2}) {  // indices in their range, counted from the end here and there, and a few outside
+    for (ct::extent i = 0; i < n; ++i)
+      for (int k = 0; k < Most; ++k) {
+        const ct::extent j = (i + 7 * k + i * k / 3) % n;
+        lists(i, k) = std::int32_t(kind > 0 && (i + k) % 19 == 3 ? j - n : kind > 1 && i % 23 == 5 && k == Most / 2 ? (i % 2 == 0 ? n : -n - 1) : j);
+      }
+    check_jit(list_energies, std::is_same_v<T, float> ? 1e-5 : 1e-12, x, lists);
+    if (kind == 2) continue;  // all would be NaN
+    check_jit(list_slopes, std::is_same_v<T, float> ? 2e-4 : 1e-11, x, lists);
+    if (n >= 700 && Size == 3) CHECK(ct::jit(list_slopes).kernels(x, lists).find("run together") != std::string::npos);
+    check_threads(list_slopes, x, lists);
+  }
+}
+TEST_CASE("points of lists that are chosen at run time, and sums of many updates of them") {
+  check_lists<float, 700, 3, 48>(700);
+  check_lists<double, 900, 3, 19>(900);
+  check_lists<float, 1501, 2, 33>(1501);
+  check_lists<float, ct::dyn, 3, 48>(900);
+  check_lists<double, ct::dyn, 3, 24>(1);
+  check_lists<double, ct::dyn, 3, 24>(701);
+  check_lists<double, ct::dyn, 1, 32>(501);
 }
