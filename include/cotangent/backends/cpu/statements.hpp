@@ -183,7 +183,8 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
     else if constexpr (std::is_void_v<List>) return false;
     else return lies_along(List{});
   }
-  template <class T, source From, int Place, extent Stride, class List> COTANGENT_INLINE bool is_listed(index_register<T, From, Place, Stride, List>) {
+  COTANGENT_LANES template <class T, source From, int Place, extent Stride, class List>
+  COTANGENT_INLINE bool is_listed(index_register<T, From, Place, Stride, List>) {
     if constexpr (From == source::varying) return !any_different(at_place<T, From>(Place), reg<T>::load(list_at(List{})));
     else return true;
   }
