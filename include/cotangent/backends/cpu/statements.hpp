@@ -601,9 +601,18 @@ COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_un
   (void)done;
 }
 
+/// So many points that are evaluated together follow each other in memory, and how a statement runs for them if it is one that
+/// takes them at once: backends/simt/neighbours.hpp.
+template <class E> inline constexpr int neighbours_in = 1;
+template <class Step> struct step_of_neighbours {
+  static constexpr bool is_possible = false;
+};
+
 /// One statement for several points.
 COTANGENT_LANES template <class Step, unsigned long Places, class E, int Points, int... P>
 COTANGENT_INLINE int run_statement(E (&e)[Points], std::integer_sequence<int, P...>) {
+  if constexpr (neighbours_in<E> > 1 && Points >= neighbours_in<E>)
+    if constexpr (step_of_neighbours<Step>::is_possible) return step_of_neighbours<Step>::run(e, Places, std::make_integer_sequence<int, Points / neighbours_in<E>>());
   const int done[] = {0, (Step::run(e[P], Places), 0)...};
   (void)done;
   return 0;

@@ -21,12 +21,18 @@ template <class Merger, class Sums> __device__ void merge_groups(Sums* shared, i
   }
 }
 
+/// How many blocks of a grid ptxas is to leave room for on a multiprocessor.
+template <class Grid> constexpr int room_for_blocks() {
+  if constexpr (requires { Grid::registers; }) return simt::blocks_with_room(Grid::registers, Grid::threads);
+  else return 1;
+}
+
 /// A grid (backends/simt/kernel.hpp) as a kernel: blocks take the grid's blocks in turn.
-template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_grid(const __grid_constant__ Grid grid, extent blocks) {
+template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_blocks<Grid>()) run_grid(const __grid_constant__ Grid grid, extent blocks) {
   for (extent block = blockIdx.x; block < blocks; block += gridDim.x) grid(block, int(threadIdx.x));
 }
 /// The same for threads that add up what they found.
-template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_summing_grid(const __grid_constant__ Grid grid, extent blocks) {
+template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_blocks<Grid>()) run_summing_grid(const __grid_constant__ Grid grid, extent blocks) {
   using sums = typename Grid::sums;
   __shared__ alignas(16) unsigned char memory[sizeof(sums) * Grid::threads];
   sums* const shared = reinterpret_cast<sums*>(memory);
@@ -40,7 +46,7 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_summi
 }
 
 /// A grid of rows (backends/simt/rows.hpp).
-template <class Grid> __global__ void __launch_bounds__(Grid::threads) run_rows_grid(const __grid_constant__ Grid grid, extent blocks) {
+template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_blocks<Grid>()) run_rows_grid(const __grid_constant__ Grid grid, extent blocks) {
   __shared__ alignas(16) unsigned char memory[Grid::shared_bytes > 0 ? Grid::shared_bytes : 16];
   const int thread = int(threadIdx.x);
   for (extent block = blockIdx.x; block < blocks; block += gridDim.x) {

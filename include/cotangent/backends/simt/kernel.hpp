@@ -5,6 +5,7 @@
 ///
 /// A grid G has
 ///   G::threads                     per block
+///   G::registers                   of a thread, as an estimate, if there is one
 ///   blocks()                       how many
 ///   operator()(block, thread)
 /// or, if the threads of a block add up what they have found,
@@ -17,7 +18,8 @@
 ///
 /// How work is cut depends on extents alone: results are the same, bit for bit, on every device that computes alike.
 
-#include <cotangent/backends/cpu/statements.hpp>
+#include <cotangent/backends/simt/neighbours.hpp>
+#include <cotangent/backends/simt/registers.hpp>
 
 namespace cotangent::simt {
 
@@ -85,36 +87,107 @@ COTANGENT_HD inline void run_points(const position<layout_of<Kernel>> (&at)[Poin
   evaluate_points<stage::per_row>(program_of<Kernel>{}, e, chunks_of<stage::per_row, analysis<Kernel>>{});
   evaluate_points<stage::per_vector>(program_of<Kernel>{}, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
 }
-/// How many points of a kernel a thread computes side by side.
-template <class Layout> inline constexpr int points_at_once = Layout::shape.varying.total() <= 16 ? 4 : Layout::shape.varying.total() <= 48 ? 2 : 1;
+/// `most` points of a kernel, or a half, a quarter, ... of them: as many as a thread has registers for, beside so many for each, and as
+/// compilers can do with.
+template <class Kernel> constexpr int points_at_once(int most, int beside = 0) {
+  constexpr int most_registers = 64, most_statements = 256, needed = live_registers<Kernel>, statements = layout_of<Kernel>::shape.varying.total();
+  while (most > 1 && (most * (needed + beside) > most_registers || most * statements > most_statements)) most /= 2;
+  return most;
+}
+
+/// How the threads of a grid share out the points of a kernel without reductions: `width` neighbours along the lanes are loaded and stored
+/// together, and a thread has `at_once` points, so that several loads are on their way.
+struct point_choice {
+  int width = 1, at_once = 1;
+};
+/// What a kernel's accesses allow, and its registers. Windows and rows that are not contiguous are read faster if neighbouring threads are
+/// neighbours.
+template <class Kernel> constexpr point_choice choose_points() {
+  using parts = typename analysis<Kernel>::parts;
+  using layout = layout_of<Kernel>;
+  constexpr int access_bytes = 16, accesses = 2;
+  const int lane = layout::dims.rank > 0 ? layout::dims.last[layout::dims.rank - 1] : -1;
+  int widest = 0;
+  bool contiguous = lane >= 0;
+  for (int i = 0; i < parts::forms; ++i) {
+    const facts::form_facts f = parts::form_table[i];
+    if (f.kind != action::load && f.kind != action::store) continue;
+    const extent stride = contiguous ? f.strides[lane] : 0;
+    contiguous = contiguous && f.windowed == 0 && (stride == 0 || stride == 1);
+    if (stride == 1 && int(size_of(f.type)) > widest) widest = int(size_of(f.type));
+  }
+  contiguous = contiguous && widest > 0;
+  point_choice c;
+  c.width = !contiguous ? 1 : widest < 4 ? 4 : access_bytes / widest;
+  c.at_once = points_at_once<Kernel>(contiguous ? accesses * c.width : 4);
+  if (c.at_once < c.width) c.width = 1;
+  return c;
+}
 
 /// A kernel without reductions.
 template <class Kernel> struct point_grid {
   using layout = layout_of<Kernel>;
-  static constexpr int threads = is_long_kernel<layout> ? block_threads / 2 : block_threads, at_once = points_at_once<layout>;
+  static constexpr point_choice choice = choose_points<Kernel>();
+  static constexpr int width = choice.width, at_once = choice.at_once, registers = registers_of_points<Kernel>(at_once, at_once / width);
+  static constexpr int threads = registers > 128 ? block_threads / 2 : block_threads;
   arguments<Kernel> a;
   extent points;
+  int of_thread;  // points: one, if there are too few for all threads of a device
+  bool adjacent;  // those that a thread has at once: `width` neighbours, and as many from further on
 
-  point_grid(void* const* buffers, const extent* extents) : a(buffers, extents), points(a.points(every_dim<layout>)) {}
-  extent blocks() const { return divide_up(points, threads * at_once); }
+  point_grid(void* const* buffers, const extent* extents)
+      : a(buffers, extents), points(a.points(every_dim<layout>)), of_thread(points >= at_once * enough_threads ? at_once : 1), adjacent(of_thread > 1 && neighbours_fit()) {}
+  extent blocks() const { return divide_up(points, threads * of_thread); }
 
   COTANGENT_HD void operator()(extent block, int thread) const {
-    const extent first = block * (threads * at_once) + thread;
+    const extent first = block * (threads * of_thread) + (adjacent ? thread * width : thread);
     if constexpr (at_once > 1)
-      if (first + (at_once - 1) * threads < points) return run<at_once>(first);
-    for (extent point = first; point < smaller(points, first + at_once * threads); point += threads) run<1>(point);
+      if (of_thread == at_once && first + place(at_once - 1) < points) return run<at_once>(first);
+    for (int p = 0; p < of_thread; ++p)
+      if (first + place(p) < points) run<1>(first + place(p));
   }
 
  private:
+  static constexpr extent enough_threads = extent(1) << 15;
+
+  /// Where point p of a thread is, from its first one on.
+  COTANGENT_HD extent place(int p) const { return adjacent ? p / width * (width * threads) + p % width : extent(p) * threads; }
+
   template <int Count> COTANGENT_HD void run(extent first) const {
+    constexpr int rank = layout::dims.rank;
     position<layout> at[Count];
-    no_reductions none[Count];
+    neighbouring_points<Count < width ? 1 : width> none[Count];
     COTANGENT_UNROLL
     for (int p = 0; p < Count; ++p) {
+      none[p].adjacent = adjacent;
       at[p] = position<layout>(a.buffers, a.slots);
-      set_indices<layout, every_dim<layout>>(at[p], first + p * threads);
+      if (width == 1 || rank < 2 || p % width == 0 || !adjacent) set_indices<layout, every_dim<layout>>(at[p], first + place(p));
+      else {
+        COTANGENT_UNROLL
+        for (int d = 0; d < rank; ++d) at[p].index[d] = at[p - p % width].index[d] + (d == rank - 1 ? p % width : 0);
+      }
     }
     run_points<Kernel>(at, none, std::make_index_sequence<Count>{});
+  }
+
+  /// Whether neighbours are in one row, and where they are stored is a multiple of the bytes of an access.
+  bool neighbours_fit() const {
+    using parts = typename analysis<Kernel>::parts;
+    if constexpr (width == 1) return false;
+    else {
+      const auto number = [&](extent e) { return is_slot(e) ? a.slots[e - slot_base] : e; };
+      const auto fits = [](extent e) { return e % width == 0; };
+      constexpr int lane = layout::dims.rank - 1;
+      if (lane > 0 && !fits(layout::extent_of(lane, a.slots))) return false;
+      for (int i = 0; i < parts::forms; ++i) {
+        const facts::form_facts& f = parts::form_table[i];
+        if (f.kind != action::store || f.strides[layout::dims.last[lane]] != 1) continue;
+        if (f.index_count > 0 || !fits(number(f.offset)) || reinterpret_cast<std::uintptr_t>(a.buffers[f.buffer]) % std::uintptr_t(width * size_of(f.type)) != 0) return false;
+        for (int d = 0; d < lane; ++d)
+          if (!fits(number(f.strides[layout::dims.last[d]]))) return false;
+      }
+      return true;
+    }
   }
 };
 
@@ -184,7 +257,8 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_pass {
   using sums = thread_sums<bytes, Kept, Stores, reductions>;
   static constexpr std::uint32_t summed_dims = every_dim<layout> & ~Kept;
   static constexpr bool lanes = layout::dims.rank > 0 && (Kept >> layout::dims.outer() & 1u);
-  static constexpr int at_once = points_at_once<layout>;
+  static constexpr int at_once = points_at_once<Kernel>(4, int(sizeof(sums)) / 4);
+  static constexpr int registers = registers_of_points<Kernel>(at_once, at_once) + at_once * int(sizeof(sums)) / 4;
 
   /// Sums the points first, first + step, ... before `end` of result r.
   COTANGENT_HD static sums collect(const arguments<Kernel>& a, extent r, extent first, extent end, extent step) {
@@ -236,7 +310,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
   using pass = reduction_pass<Kernel, Kept, Stores>;
   using reductions = typename pass::reductions;
   using sums = typename pass::sums;
-  static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : sizeof(sums) <= 1024 ? 32 : 8;
+  static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 512 ? 64 : sizeof(sums) <= 1024 ? 32 : 8, registers = pass::registers;
 
   arguments<Kernel> a;
   sharing cut;

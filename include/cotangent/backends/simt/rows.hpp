@@ -39,18 +39,30 @@ template <class Kernel> struct row_arguments {
 template <class Kernel> struct row_points {
   using kernel = Kernel;
   using layout = layout_of<Kernel>;
+  static constexpr int at_once = points_at_once<Kernel>(4), registers = registers_of_points<Kernel>(at_once, at_once);
   row_arguments<Kernel> a;
   extent points;  // of a row
 
   row_points(const row_arguments<Kernel>& given, extent rows) : a(given), points(given.whole.points(every_dim<layout>) / rows) {}
   COTANGENT_HD void operator()(const rows_of_block& rows, int thread, int threads) const {
     const arguments<Kernel> own = a.of(rows);
-    for (extent i = rows.first * points + thread; i < rows.last * points; i += threads) {
-      position<layout> at[1] = {position<layout>(own.buffers, own.slots)};
-      no_reductions none[1];
-      set_indices<layout, every_dim<layout>>(at[0], i);
-      run_points<Kernel>(at, none, std::make_index_sequence<1>{});
+    const extent end = rows.last * points;
+    extent i = rows.first * points + thread;
+    if constexpr (at_once > 1)
+      for (; i + (at_once - 1) * threads < end; i += at_once * threads) run<at_once>(own, i, threads);
+    for (; i < end; i += threads) run<1>(own, i, threads);
+  }
+
+ private:
+  template <int Count> COTANGENT_HD static void run(const arguments<Kernel>& own, extent first, int step) {
+    position<layout> at[Count];
+    no_reductions none[Count];
+    COTANGENT_UNROLL
+    for (int p = 0; p < Count; ++p) {
+      at[p] = position<layout>(own.buffers, own.slots);
+      set_indices<layout, every_dim<layout>>(at[p], first + p * step);
     }
+    run_points<Kernel>(at, none, std::make_index_sequence<Count>{});
   }
 };
 
@@ -60,6 +72,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct row_sums {
   using pass = reduction_pass<Kernel, Kept, Stores>;
   using sums = typename pass::sums;
   static constexpr int threads = sizeof(sums) <= 128 ? block_threads : sizeof(sums) <= 1024 ? 32 : 1;  // of a block, that sum
+  static constexpr int registers = pass::registers;
   row_arguments<Kernel> a;
   extent results, summed;  // results of a row, points of a result
   int group;
@@ -88,6 +101,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct row_sums {
 template <class... Phase> struct phase_list;
 template <> struct phase_list<> {
   static constexpr std::size_t shared_bytes = 0;
+  static constexpr int registers = 0;
   template <class Visit> COTANGENT_HD void each(const Visit&) const {}
 };
 template <class First, class... Rest> struct phase_list<First, Rest...> {
@@ -98,6 +112,7 @@ template <class First, class... Rest> struct phase_list<First, Rest...> {
     else return 0;
   }
   static constexpr std::size_t shared_bytes = bytes_of<First>() > phase_list<Rest...>::shared_bytes ? bytes_of<First>() : phase_list<Rest...>::shared_bytes;
+  static constexpr int registers = First::registers > phase_list<Rest...>::registers ? First::registers : phase_list<Rest...>::registers;
   template <class Visit> COTANGENT_HD void each(const Visit& visit) const {
     visit(first);
     rest.each(visit);
@@ -105,7 +120,7 @@ template <class First, class... Rest> struct phase_list<First, Rest...> {
 };
 
 template <class Phases> struct rows_grid {
-  static constexpr int threads = block_threads;
+  static constexpr int threads = block_threads, registers = Phases::registers + 16;  // addresses of what its phases share
   static constexpr std::size_t shared_bytes = Phases::shared_bytes;
   Phases phases;
   extent rows, rows_of_block_count, bytes_of_slot;

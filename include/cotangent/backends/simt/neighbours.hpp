@@ -1,0 +1,76 @@
+#pragma once
+/// Points of a thread that are neighbours along the lanes: what they load and store of contiguous rows is one access of 16 bytes at most.
+
+#include <cotangent/backends/cpu/statements.hpp>
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ISA {
+
+/// Elements that lie side by side, at an address which is a multiple of their bytes.
+template <class T, int Count> struct alignas(sizeof(T) * Count) side_by_side {
+  T elements[Count];
+};
+template <int Bytes> COTANGENT_HD inline bool is_multiple_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % Bytes == 0; }
+
+/// What stands for the reductions of points of which each Width are neighbours, if `adjacent`; stores along contiguous rows then go to
+/// addresses that they fit to.
+template <int Width> struct neighbouring_points {
+  bool adjacent = false;
+};
+template <class Layout, int Width> inline constexpr int neighbours_in<evaluation<Layout, 1, false, neighbouring_points<Width>>> = Width;
+
+template <class T, int B, class A, class... X, unsigned Sources, class E> struct step_of_neighbours<step<load<T, B, A, X...>, Sources, E>> {
+  static constexpr bool is_possible = lane_stride<typename E::layout, A> == 1 && !scattered<X...>;
+
+  COTANGENT_LANES template <int Points, int... Group> static COTANGENT_INLINE int run(E (&e)[Points], unsigned long places, std::integer_sequence<int, Group...>) {
+    constexpr int width = neighbours_in<E>;
+    const int done[] = {0, run_group<Group * width>(e, places, std::make_integer_sequence<int, width>())...};
+    (void)done;
+    return 0;
+  }
+
+ private:
+  COTANGENT_LANES template <int First, int Points, int... K> static COTANGENT_INLINE int run_group(E (&e)[Points], unsigned long places, std::integer_sequence<int, K...>) {
+    using elements = side_by_side<T, int(sizeof...(K))>;
+    const T* const p = e[First].template address<const T, B>(A{}, X{}...);
+    if (e[First].reductions.adjacent && is_multiple_of<int(sizeof(elements))>(p)) {
+      const elements x = *reinterpret_cast<const elements*>(p);
+      const int done[] = {0, (e[First + K].template at_place<T, source_of(Sources, 0)>(place_in(places, 0)) = typename E::template reg<T>(x.elements[K]), 0)...};
+      (void)done;
+    } else {
+      const int done[] = {0, (step<load<T, B, A, X...>, Sources, E>::run(e[First + K], places), 0)...};
+      (void)done;
+    }
+    return 0;
+  }
+};
+template <class T, int B, class A, unsigned Sources, class E>
+struct step_of_neighbours<step<load_ahead<T, B, A>, Sources, E>> : step_of_neighbours<step<load<T, B, A>, Sources, E>> {};
+
+template <class T, int B, class A, unsigned Sources, class E> struct step_of_neighbours<step<store<T, B, A>, Sources, E>> {
+  static constexpr bool is_possible = lane_stride<typename E::layout, A> == 1;
+
+  COTANGENT_LANES template <int Points, int... Group> static COTANGENT_INLINE int run(E (&e)[Points], unsigned long places, std::integer_sequence<int, Group...>) {
+    constexpr int width = neighbours_in<E>;
+    const int done[] = {0, run_group<Group * width>(e, places, std::make_integer_sequence<int, width>())...};
+    (void)done;
+    return 0;
+  }
+
+ private:
+  COTANGENT_LANES template <int First, int Points, int... K> static COTANGENT_INLINE int run_group(E (&e)[Points], unsigned long places, std::integer_sequence<int, K...>) {
+    using elements = side_by_side<T, int(sizeof...(K))>;
+    if (e[First].reductions.adjacent)
+      *reinterpret_cast<elements*>(e[First].template address<T, B>(A{})) = elements{{T(e[First + K].template at_place<T, source_of(Sources, 1)>(place_in(places, 1))[0])...}};
+    else {
+      const int done[] = {0, (step<store<T, B, A>, Sources, E>::run(e[First + K], places), 0)...};
+      (void)done;
+    }
+    return 0;
+  }
+};
+template <class T, int B, class A, unsigned Sources, class E>
+struct step_of_neighbours<step<store_once<T, B, A>, Sources, E>> : step_of_neighbours<step<store<T, B, A>, Sources, E>> {};
+
+}  // namespace COTANGENT_ISA
+}  // namespace cotangent::kernels
