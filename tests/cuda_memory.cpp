@@ -111,8 +111,10 @@ TEST_CASE("constants are copied to each device once; host memory is pinned for a
 TEST_CASE("what a kernel needs of a GPU is told in a line, or not at all") {
   CHECK(ct::gpu::occupancy_text(nullptr, 256) ==
         "256 threads in a block, 40 registers and 16 local bytes in a thread, 2048 shared bytes; 6 blocks at once, 75 % of a multiprocessor");
+  CHECK(ct::gpu::blocks_at_once(nullptr, 256) == 18);
   now.fails = true;
   CHECK(ct::gpu::occupancy_text(nullptr, 256) == "");
+  CHECK(ct::gpu::blocks_at_once(nullptr, 256) == 0);
   now.fails = false;
   CHECK(cudaGetLastError() == cudaSuccess);
 }

@@ -92,8 +92,11 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* a, const void*) {
   a->numRegs = 40, a->localSizeBytes = 16, a->sharedSizeBytes = 2048;
   return stand_in::now.fails ? stand_in::failure(cudaErrorInvalidDeviceFunction) : cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) { return *value = 2048, cudaSuccess; }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) { return *blocks = 6, cudaSuccess; }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int) { return *value = what == cudaDevAttrMultiProcessorCount ? 3 : 2048, cudaSuccess; }
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, std::size_t) {
+  *blocks = 6;
+  return stand_in::now.fails ? stand_in::failure(cudaErrorInvalidDeviceFunction) : cudaSuccess;
+}
 cudaError_t cudaGetLastError() { return std::exchange(stand_in::now.last_error, cudaSuccess); }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus* status) {

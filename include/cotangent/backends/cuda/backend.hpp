@@ -94,10 +94,9 @@ class queue {
 
   template <class Grid> void run(const Grid& grid) const {
     count();
-    constexpr extent most_blocks = extent(1) << 30;
     const extent blocks = grid.blocks();
     if (blocks == 0) return;
-    const unsigned launched = unsigned(simt::smaller(blocks, most_blocks));
+    const unsigned launched = unsigned(simt::smaller(blocks, most_blocks<Grid>()));
     kernel_of_grid<Grid>()<<<launched, Grid::threads, 0, stream_>>>(grid, blocks);
     check("launching a kernel", cudaGetLastError());
   }
@@ -197,6 +196,14 @@ class queue {
   };
 
  private:
+  /// The blocks of a launch, which take those of a large grid in turn: as many as the GPU that was asked first runs at once, some times over,
+  /// for multiprocessors are not all equally fast.
+  template <class Grid> static extent most_blocks() {
+    constexpr extent rounds = 8, most = extent(1) << 30;
+    static const extent at_once = blocks_at_once(reinterpret_cast<const void*>(kernel_of_grid<Grid>()), Grid::threads);
+    return at_once > 0 ? rounds * at_once : most;
+  }
+
   /// A row-major matrix of rows x columns whose rows or columns are contiguous, as cuBLAS takes its transpose.
   struct operand {
     cublasOperation_t operation;

@@ -21,4 +21,13 @@ inline std::string occupancy_text(const void* kernel, int threads) {
          std::to_string(100 * blocks * threads / of_device) + " % of a multiprocessor";
 }
 
+/// How many blocks of so many threads the current GPU runs at once; 0 if the driver does not tell.
+inline int blocks_at_once(const void* kernel, int threads) {
+  int device = 0, multiprocessors = 0, blocks = 0;
+  const bool known = cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) == cudaSuccess &&
+                     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0) == cudaSuccess;
+  if (!known) return cudaGetLastError(), 0;
+  return multiprocessors * blocks;
+}
+
 }  // namespace cotangent::gpu
