@@ -304,7 +304,7 @@ struct backend : simt::backend<queue> {
   template <class Program, int Numbers, class Size>
   static void run_graph(typename Program::state& s, const void** inputs, void* const* outputs, const Size& size_of_number) {
     static char program;  // its address stands for it
-    std::vector<std::uintptr_t> key{uses_tf32()};
+    std::vector<std::uintptr_t> key{uses_tf32() + 2u * simt::uses_atomics()};
     for (int i = 0; i < Program::input_count; ++i) key.push_back(size_of_number(i) > 0 ? 0 : reinterpret_cast<std::uintptr_t>(inputs[i]));
     for (int o = 0; o < Program::output_count; ++o) key.push_back(reinterpret_cast<std::uintptr_t>(outputs[o]));
     if constexpr (Program::has_symbols) key.insert(key.end(), std::begin(s.symbols), std::end(s.symbols));

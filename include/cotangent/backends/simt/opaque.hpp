@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <cotangent/backends/factorizations.hpp>
+#include <cotangent/backends/simt/atomics.hpp>
 #include <cotangent/backends/simt/kernel.hpp>
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/compiler/scatter_places.hpp>
@@ -204,13 +205,32 @@ template <class P, class T, class I> struct combine_blocks {
     *to = v;
   }
 };
-/// Updates are sorted by place, so that each place sees them in their order: the same bits on every run.
+/// An update by a thread of its own, in no order.
+template <class P, class T> struct combine_at_once {
+  scatter_places places;
+  const T* u;
+  T* y;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent block = quotient(i, places.size);
+    extent at;
+    places.find(block, 1, &at);
+    if (at < 0) return;
+    T* const to = y + at + places.offset_in_block(i - block * places.size);
+    if constexpr (std::is_same_v<P, scatter_add_p>) add_atomically<P>(to, u[i]);
+    else combine_atomically<P>(to, u[i]);
+  }
+};
+/// Updates are sorted by place, so that each place sees them in their order: the same bits on every run. Within an atomic_scatter_scope
+/// they are not, if the order does not matter but for rounding.
 template <class P> struct opaque_scatter {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
     const array_ref& x = operands[0];
     if (x.data != result.data && x.dims.size() > 0) queue.copy(result.data, x.data, x.dims.size() * extent(sizeof(T)));
     const scatter_places places(operands, attributes);
     if (places.blocks == 0 || places.size == 0 || x.dims.size() == 0) return;
+    if constexpr (!std::is_same_v<P, scatter_p> && sizeof(T) >= 4)
+      if (uses_atomics())
+        return for_each(queue, places.blocks * places.size, combine_at_once<P, T>{places, static_cast<const T*>(operands[1].data), static_cast<T*>(result.data)});
     constexpr extent most = (extent(1) << 32) - 1;
     if (places.blocks < most && places.span < most) sorted<T, std::uint32_t>(queue, places, operands, result);
     else sorted<T, std::uint64_t>(queue, places, operands, result);
