@@ -1,98 +1,13 @@
-/// linalg: factorizations and what solves by them, alone, in batches, inside fused kernels, and their derivatives.
+/// linalg: special matrices, known answers, integers and norms, threads.
 
 #include <algorithm>
 #include <cmath>
 
-#include "check_derivatives.hpp"
+#include "linear_algebra.hpp"
 
 namespace ct = cotangent;
 using namespace checks;
-
-namespace {
-
-constexpr auto factor = [](auto a) { return ct::linalg::cholesky(a); };
-constexpr auto invert = [](auto a) { return ct::linalg::inv(a); };
-constexpr auto solve = [](auto a, auto b) { return ct::linalg::solve(a, b); };
-constexpr auto triangles = [](auto a, auto b) {
-  namespace la = ct::linalg;
-  return std::tuple(la::solve_triangular(a, b), la::solve_triangular(a, b, la::lower), la::solve_triangular(a, b, la::transposed),
-                    la::solve_triangular(a, b, la::unit_diagonal, la::lower, la::transposed), la::cho_solve(a, b));
-};
-
-/// Matrices with a large diagonal, all of them different; the largest element of most columns is not on it.
-template <class T, ct::extent... E> ct::array<T, E...> matrices(bool symmetric = false, std::array<ct::extent, sizeof...(E)> dims = {E...}) {
-  ct::shape s;
-  for (ct::extent e : dims) s.push_back(e);
-  ct::array<T, E...> x(ct::uninitialized, s);
-  const ct::extent n = s[s.rank - 1];
-  for (ct::extent i = 0; i < x.size(); ++i) {
-    const ct::extent row = i / n % n, column = i % n, one = symmetric && row < column ? i - row * n - column + column * n + row : i;
-    x.data()[i] = T((one * 7919 + 13) % 101) / T(101) - T(0.5);
-    if (symmetric ? row == column : (row + 1) % n == column) x.data()[i] += T(0.6) * T(n);
-  }
-  return x;
-}
-
-}  // namespace
-
-TEMPLATE_TEST_CASE("matrices of every size, alone and in batches", "", float, double) {
-  using T = TestType;
-  const double tolerance = compiled_tolerance<T>;
-  const auto check = [&]<ct::extent N>(std::integral_constant<ct::extent, N>) {
-    check_jit(factor, tolerance, matrices<T, N, N>(true));
-    check_jit(invert, tolerance, matrices<T, N, N>());
-    check_jit(solve, tolerance, matrices<T, 3, N, N>(), between<T, 3, N, 2>(-1, 1));
-  };
-  check(std::integral_constant<ct::extent, 0>());
-  check(std::integral_constant<ct::extent, 1>());
-  check(std::integral_constant<ct::extent, 5>());
-  check(std::integral_constant<ct::extent, 37>());  // by Eigen
-  check_jit(triangles, tolerance, matrices<T, 6, 6>(true), between<T, 6>(-1, 1));
-  check_jit(triangles, tolerance, matrices<T, 2, 33, 33>(true), between<T, 33, 3>(-1, 1));
-}
-
-TEST_CASE("run-time orders and batches") {
-  ct::array<double, ct::dyn, ct::dyn, ct::dyn> a = matrices<double, ct::dyn, ct::dyn, ct::dyn>(true, {4, 7, 7});
-  check_jit([](auto x) { return std::tuple(ct::linalg::cholesky(x), ct::linalg::inv(x), ct::linalg::solve(x, ct::sum(x, ct::axis<0>))); }, 1e-12, a);
-  const ct::array<double, ct::dyn, ct::dyn> oblong({3, 4});
-  CHECK_THROWS_AS(ct::jit(factor)(oblong), ct::shape_error);
-}
-
-TEST_CASE("derivatives") {
-  check_derivatives([](auto a) { return ct::linalg::cholesky(a); }, std::tuple(matrices<double, 4, 4>(true)));
-  check_derivatives([](auto a, auto b) { return ct::linalg::solve(a, b); }, std::tuple(matrices<double, 2, 3, 3>(), between<double, 3, 2>(-1, 1)));
-  check_derivatives([](auto a, auto b) { return triangles(a, b); }, std::tuple(matrices<double, 3, 3>(true), between<double, 3>(-1, 1)));
-  // The logarithm of the determinant, whose gradient is the inverse.
-  const auto a = matrices<double, 5, 5>(true);
-  const auto [value, gradient] = ct::jit(ct::value_and_grad([](auto x) {
-    const auto i = ct::iota<int, 5>(x);
-    return 2 * ct::sum(ct::log(ct::where(ct::expand_dims<1>(i) == i, ct::linalg::cholesky(x), 1)));
-  }))(a);
-  const auto inverse = ct::jit(invert)(a);
-  for (int i = 0; i < 25; ++i) CHECK(gradient.data()[i] == Approx(inverse.data()[i]).epsilon(1e-12));
-  CHECK(std::isfinite(value));
-}
-
-TEMPLATE_TEST_CASE("small systems are solved inside the fused kernel", "", float, double) {
-  using T = TestType;
-  const auto both = [](auto a, auto b) {
-    const auto x = ct::linalg::solve(a, b);
-    const auto s = ct::matmul(a, ct::transpose(a)) + 1;  // positive definite
-    return std::tuple(x, ct::linalg::cho_solve(ct::linalg::cholesky(s), b), ct::sum(x * x));
-  };
-  const auto a = matrices<T, 131, 4, 4>();
-  const auto b = between<T, 131, 4>(-1, 1);
-  const auto f = ct::vmap(both);
-  check_jit(f, 10 * compiled_tolerance<T>, a, b);
-  CHECK(ct::jit(f).kernels(a, b).find("step 1") == std::string::npos);
-  const auto g = ct::vmap(ct::grad([](auto m, auto v) { return ct::sum(ct::linalg::solve(m, v)); }, ct::wrt<0, 1>));
-  check_jit(g, 10 * compiled_tolerance<T>, a, b);
-  CHECK(ct::jit(g).kernels(a, b).find("step 1") == std::string::npos);
-  // One matrix for all instances: it is factored once.
-  const auto shared = ct::vmap(solve, ct::in_axes<ct::none, 0>);
-  check_jit(shared, compiled_tolerance<T>, matrices<T, 4, 4>(), b);
-  check_jit(shared, compiled_tolerance<T>, matrices<T, 4, 4>(), between<T, 131, 4, 2>(-1, 1));
-}
+using namespace linear_algebra;
 
 TEST_CASE("singular, indefinite, and not finite matrices") {
   const double nan = std::nan("");
