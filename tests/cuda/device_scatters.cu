@@ -1,0 +1,3 @@
+/// tests/device_scatters.cpp on CUDA devices.
+
+#include "../device_scatters.cpp"
