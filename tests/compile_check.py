@@ -13,6 +13,7 @@ Prints the output of what failed and the line `N passed, N failed`.
 """
 
 import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -71,17 +72,36 @@ def expectations(path, family):
     return found
 
 
-def reject(compiler, path):
-    _, version = run([compiler[0], "--version"])
-    family = "clang" if "clang" in version else "gcc"
-    expected = expectations(path, family)
-    if not expected:
-        return "has no `// expect:` line at its top"
+@functools.cache
+def family_of(compiler):
+    _, version = run([compiler, "--version"])
+    return "clang" if "clang" in version else "gcc"
+
+
+def diagnosing(compiler):
+    """The compiler whose words are looked at."""
     # Without -Werror: a warning must not pass for the error that is asked for.
     options = [o for o in compiler if o != "-Werror"]
     # Without quoted source: the words must be the compiler's, not the test's.
-    options += ["-fmessage-length=0", "-fno-caret-diagnostics" if family == "clang" else "-fno-diagnostics-show-caret"]
-    code, output = run([*options, "-fsyntax-only", path])
+    return options + ["-fmessage-length=0", "-fno-caret-diagnostics" if family_of(compiler[0]) == "clang" else "-fno-diagnostics-show-caret"]
+
+
+def precompiled(compiler, header, folder):
+    """Options that give the compiler a header that all files include, compiled once; none if that fails, as each file will tell."""
+    clang = family_of(compiler[0]) == "clang"
+    source = pathlib.Path(folder) / "all.hpp"
+    source.write_text(f'#include "{header}"\n')
+    out = source.with_suffix(".hpp.pch" if clang else ".hpp.gch")
+    code, _ = run([*compiler, "-x", "c++-header", str(source), "-o", str(out)])
+    return [] if code != 0 else ["-include-pch", str(out)] if clang else ["-include", str(source)]
+
+
+def reject(compiler, path):
+    family = family_of(compiler[0])
+    expected = expectations(path, family)
+    if not expected:
+        return "has no `// expect:` line at its top"
+    code, output = run([*compiler, "-fsyntax-only", path])
     if code == 0:
         return "compiles, but should not"
     output = SPLIT.sub(" ", output)
@@ -124,7 +144,10 @@ def main():
     if mode == "alone":
         paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if not {"cuda", "thrust"} & set(h.parts)]
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
+        if mode == "reject":
+            compiler = diagnosing(compiler)
+            compiler += precompiled(compiler, pathlib.Path(paths[0]).resolve().parent / "trace.hpp", folder)
         for path, complaint in zip(paths, pool.map(lambda p: check(compiler, p), paths)):
             if complaint:
                 failed += 1

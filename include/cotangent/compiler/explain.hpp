@@ -101,15 +101,9 @@ inline sequence<alternative> alternatives_of(const graph& simplified, const grap
   return others;
 }
 
-template <class F> template <class... A> std::string jitted<F>::explain(const A&... arguments) const {
-  using make = make_canonical<host::backend, F, traced_tree<A>...>;
-  sequence<shape> inputs;
-  (for_each_leaf([&](const auto& leaf) {
-     if constexpr (requires { leaf.shape(); }) inputs.push_back(leaf.shape());
-     else inputs.push_back({});
-   }, arguments), ...);
-  const cotangent::graph simplified = with_gathered_views(thaw(simplified_function<F, traced_tree<A>...>));
-  const alternative chosen{"", thaw(canonical_graph<make>)};
+/// What jit(f).explain says of a simplified graph, the canonical one that was made of it, and the inputs' shapes.
+inline std::string explain_text(const graph& simplified, graph canonical, const sequence<shape>& inputs) {
+  const alternative chosen{"", std::move(canonical)};
   const explained own(chosen, inputs);
   const bool is_by_elements = by_elements(simplified);
   const char* const how = is_by_elements ? "elements, an instance per lane; " : has_primitive<packets_p>(chosen.g) ? "packets of instances; " : has_primitive<chunks_p>(chosen.g) ? "chunks of a long axis; " : "";
@@ -120,6 +114,16 @@ template <class F> template <class... A> std::string jitted<F>::explain(const A&
     if (!same) text += "instead, " + a.name + ": " + other.summary() + '\n';
   }
   return text;
+}
+
+template <class F> template <class... A> std::string jitted<F>::explain(const A&... arguments) const {
+  using make = make_canonical<host::backend, F, traced_tree<A>...>;
+  sequence<shape> inputs;
+  (for_each_leaf([&](const auto& leaf) {
+     if constexpr (requires { leaf.shape(); }) inputs.push_back(leaf.shape());
+     else inputs.push_back({});
+   }, arguments), ...);
+  return explain_text(with_gathered_views(thaw(simplified_function<F, traced_tree<A>...>)), thaw(canonical_graph<make>), inputs);
 }
 
 }  // namespace cotangent

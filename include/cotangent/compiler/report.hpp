@@ -1,6 +1,8 @@
 #pragma once
 /// What a compiled program is: its graph, its kernels and its costs, for reading and for asserting.
 
+#include <span>
+
 #include <cotangent/compiler/jit.hpp>
 #include <cotangent/graph/print.hpp>
 
@@ -103,17 +105,28 @@ inline std::string shape_text(const shape& s) {
   return r + "]";
 }
 
+/// A plan's lists, whatever their lengths: text is made by one function for all programs.
+struct plan_lists {
+  std::span<const step> steps;
+  std::span<const statement> statements;
+  std::span<const int> step_buffers;
+  std::span<const window> windows;
+  std::span<const buffer> buffers;
+  std::span<const row_blocks> blocks;
+
+  template <plan_sizes S>
+  explicit plan_lists(const plan<S>& p) : steps(p.steps), statements(p.statements), step_buffers(p.step_buffers), windows(p.windows), buffers(p.buffers), blocks(p.blocks) {}
+};
+
 /// Where a statement's windows look: the distance along each dimension.
-template <class Plan> std::string distance_text(const Plan& plan, const statement& s) {
+inline std::string distance_text(const plan_lists& plan, const statement& s) {
   shape distance = filled(s.where.strides.rank, 0);
   for (int i = s.windows; i < s.windows + std::popcount(s.windowed); ++i) distance[plan.windows[std::size_t(i)].dimension] = plan.windows[std::size_t(i)].offset;
   return shape_text(distance);
 }
 
-/// `prefix` stands before each line. WithKernels: with what the backend tells of each kernel.
-template <class Program, bool WithKernels = true> std::string steps_text(const std::string& prefix) {
-  constexpr auto& plan = Program::plan;
-  const graph g = thaw(Program::canonical);
+/// The steps of a program. `prefix` stands before each line; bodies[i] is what step i runs, in lines.
+inline std::string steps_text(const plan_lists& plan, const graph& g, const std::string* bodies, const std::string& prefix) {
   const auto name = [&](const buffer& b) {
     switch (b.where) {
       case buffer::input: return "input " + std::to_string(b.number);
@@ -123,15 +136,6 @@ template <class Program, bool WithKernels = true> std::string steps_text(const s
       default: return "arena+" + std::to_string(b.offset);
     }
   };
-  std::string bodies[Program::steps + 1];
-  if constexpr (WithKernels)
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((bodies[I] += kernels_of_step<Program, int(I)>(prefix)), ...);
-    }(std::make_index_sequence<std::size_t(Program::steps)>{});
-  visit_bodies_of_steps<Program>([&]<int Step, class Body>(std::integral_constant<int, Step>, const char* what, extent times, type_is<Body>) {
-    constexpr bool with_kernels = WithKernels && !is_loop_in_kernel<Program, Step>();
-    bodies[Step] += prefix + "  " + what + (times > 1 ? ", " + std::to_string(times) + " times" : "") + '\n' + steps_text<Body, with_kernels>(prefix + "    ");
-  });
   std::string text;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const step& s = plan.steps[i];
@@ -170,6 +174,19 @@ template <class Program, bool WithKernels = true> std::string steps_text(const s
     text += bodies[i];
   }
   return text;
+}
+/// WithKernels: with what the backend tells of each kernel.
+template <class Program, bool WithKernels = true> std::string steps_text(const std::string& prefix) {
+  std::string bodies[Program::steps + 1];
+  if constexpr (WithKernels)
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((bodies[I] += kernels_of_step<Program, int(I)>(prefix)), ...);
+    }(std::make_index_sequence<std::size_t(Program::steps)>{});
+  visit_bodies_of_steps<Program>([&]<int Step, class Body>(std::integral_constant<int, Step>, const char* what, extent times, type_is<Body>) {
+    constexpr bool with_kernels = WithKernels && !is_loop_in_kernel<Program, Step>();
+    bodies[Step] += prefix + "  " + what + (times > 1 ? ", " + std::to_string(times) + " times" : "") + '\n' + steps_text<Body, with_kernels>(prefix + "    ");
+  });
+  return steps_text(plan_lists(Program::plan), thaw(Program::canonical), bodies, prefix);
 }
 template <class Program> std::string kernels_text() {
   constexpr auto& plan = Program::plan;
