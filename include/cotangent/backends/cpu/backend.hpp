@@ -26,7 +26,7 @@ template <class Executable> struct steps {
     constexpr cotangent::step x = plan.steps[Step];
     constexpr int group = Executable::blocks_at(Step);
     if constexpr (group >= 0) {
-      if constexpr (plan.blocks[group].first == Step) run_blocks<group>(s);
+      if constexpr (plan.blocks[group].first == Step) group_run<group>(s).run();
     } else if constexpr (x.node < 0) {
       if constexpr (x.after_rows) {
         if constexpr (is_small_gemm<Step - 1>()) run_kernel<Step>(s);
@@ -236,122 +236,143 @@ template <class Executable> struct steps {
     });
     return group;
   }
-  /// Runs a group of steps, block by block. A task takes some blocks; if there are scatters, blocks one by one, which have theirs in order.
-  template <int Group> static void run_blocks(const state& s) {
-    constexpr auto members = std::make_index_sequence<std::size_t(plan.blocks[Group].count)>{};
-    constexpr bool has_sums = group_sums_rows(plan.blocks[Group]);
-    constexpr extent small = 1 << 16, bytes_of_sums = 1 << 23;
-    const row_blocks group = measured(s, plan.blocks[Group]);
-    const extent rows = s.value(group.rows), blocks = host::divide_up(rows, group.block);
+  /// A group of steps, block by block. A task takes some blocks; if there are scatters, blocks one by one, which have theirs in order, or a
+  /// share of the blocks, which has copies of its own of what it scatters into.
+  template <int Group> class group_run {
+   public:
+    explicit group_run(const state& given) : s(given), group(measured(given, plan.blocks[Group])), rows(s.value(group.rows)), blocks(host::divide_up(rows, group.block)) {
+      constexpr extent small = 1 << 16, bytes_of_sums = 1 << 23;
+      std::size_t one_copy = 0;
+      visit_sums(s, [&](auto tasks, int) { one_copy += tasks.plan_copies(1); });
+      const extent most_copies = one_copy > 0 ? bytes_of_sums / extent(one_copy) : 0;
+      const extent most_tasks = !has_sums ? 256 : most_copies > 64 ? 64 : most_copies < 8 ? 8 : most_copies;
+      together = rows * group.row_bytes <= small ? blocks : host::divide_up(blocks, most_tasks);
+      sums.copies = together > 0 ? host::divide_up(blocks, together) : has_sums;  // sums of nothing are set, too
+      if constexpr (scatters) {
+        shares = blocks;
+        visit_scatters(s, [&](const auto& updates) { shares = host::smaller(shares, updates.copies()); });
+        if (shares <= 1) return;
+        at_once = most_tasks > shares ? most_tasks / shares : 1;
+        sums.copies = shares * at_once;
+      }
+    }
+
+    void run() {
+      std::size_t bytes = 0;
+      visit_sums(s, [&](auto tasks, int at) {
+        sums.offsets[at] = bytes;
+        bytes += tasks.plan_copies(sums.copies);
+      });
+      const host::scratch memory(bytes);
+      sums.memory = memory.data();
+      if constexpr (!scatters) run_tasks();
+      else {
+        visit_scatters(s, [](const auto& updates) { updates.start(); });
+        for (extent copy = 0; copy < sums.copies; ++copy) start_sums(copy);
+        if (shares > 1) run_shares();
+        else if (many_threads()) run_together(0, blocks, sums.copies, 0, [](const state& own, const auto& visit) { visit_scatters(own, visit); });
+        else run_in_turn();
+      }
+      visit_sums(s, [&](auto tasks, int at) {
+        tasks.plan_copies(sums.copies);
+        tasks.finish_copies(sums.memory + sums.offsets[at]);
+      });
+    }
+
+   private:
+    static constexpr bool has_sums = group_sums_rows(plan.blocks[Group]), scatters = group_scatters(plan.blocks[Group]);
+    using members = std::make_index_sequence<std::size_t(plan.blocks[Group].count)>;
+    const state& s;
+    const row_blocks group;
+    const extent rows, blocks;
+    extent together = 0;              // blocks of a task
+    extent shares = 1, at_once = 1;   // of the blocks; and how many of a share have sums of their own
     row_sums sums;
-    std::size_t one_copy = 0;
-    visit_group_sums<Group>(s, [&](auto tasks, int) { one_copy += tasks.plan_copies(1); }, members);
-    const extent most_copies = one_copy > 0 ? bytes_of_sums / extent(one_copy) : 0;
-    const extent most_tasks = !has_sums ? 256 : most_copies > 64 ? 64 : most_copies < 8 ? 8 : most_copies;
-    const extent together = rows * group.row_bytes <= small ? blocks : host::divide_up(blocks, most_tasks);
-    sums.copies = together > 0 ? host::divide_up(blocks, together) : has_sums;  // sums of nothing are set, too
-    extent shares = blocks;  // of the blocks, each of which scatters into copies of its own
-    visit_group_scatters<Group>(s, [&](const auto& updates) { shares = host::smaller(shares, updates.copies()); }, members);
-    const bool in_shares = group_scatters(plan.blocks[Group]) && shares > 1;
-    const extent at_once = in_shares && most_tasks > shares ? most_tasks / shares : 1;  // blocks of a share
-    if (in_shares) sums.copies = shares * at_once;
-    std::size_t bytes = 0;
-    visit_group_sums<Group>(s, [&](auto tasks, int at) {
-      sums.offsets[at] = bytes;
-      bytes += tasks.plan_copies(sums.copies);
-    }, members);
-    const host::scratch memory_of_sums(bytes);
-    sums.memory = memory_of_sums.data();
-    const auto start_sums = [&](extent copy) {
-      visit_group_sums<Group>(s, [&](auto tasks, int at) {
+
+    template <class Visit> static void visit_sums(const state& of, const Visit& visit) { visit_group_sums<Group>(of, visit, members()); }
+    template <class Visit> static void visit_scatters(const state& of, const Visit& visit) { visit_group_scatters<Group>(of, visit, members()); }
+    extent end_of(extent i) const { return host::smaller((i + 1) * group.block, rows); }
+    extent begin_of_share(extent share) const { return blocks * share / shares; }
+    void start_sums(extent copy) const {
+      visit_sums(s, [&](auto tasks, int at) {
         tasks.plan_copies(sums.copies);
         tasks.start_copy(sums.memory + sums.offsets[at], copy);
-      }, members);
-    };
-    const auto end_of = [&](extent i) { return host::smaller((i + 1) * group.block, rows); };
-    const auto run = [&](state& own, const host::scratch& memory, extent i, extent copy) {
+      });
+    }
+    /// Runs block i but its scatters in a thread's memory.
+    void run_one(state& own, const host::scratch& memory, extent i, extent copy) const {
       place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block, i * group.block);
-      run_block<Group>(own, i * group.block, end_of(i), sums, copy, members);
-    };
-    if constexpr (group_scatters(plan.blocks[Group])) {
-      visit_group_scatters<Group>(s, [](const auto& updates) { updates.start(); }, members);
-      for (extent copy = 0; copy < sums.copies; ++copy) start_sums(copy);
-      if (in_shares) {
-        extent bytes_of_copies = 0;
-        visit_group_scatters<Group>(s, [&](const auto& updates) { bytes_of_copies += shares * updates.copy_bytes(); }, members);
-        const host::scratch copies{std::size_t(bytes_of_copies)};
-        const auto visit_copies = [&](const state& own, extent share, const auto& visit) {
-          char* all = copies.data();
-          visit_group_scatters<Group>(own, [&](const auto& updates) {
-            visit(updates.into(all + share * updates.copy_bytes()));
-            all += shares * updates.copy_bytes();
-          }, members);
-        };
-        const auto begin_of = [&](extent share) { return blocks * share / shares; };
-        const auto copy_of = [&](extent share, extent i) { return share * at_once + (i - begin_of(share)) % at_once; };
-        if (many_threads()) {
-          const host::scratch memory(std::size_t(group.memory * at_once));
-          for (extent share = 0; share < shares; ++share) {
-            visit_copies(s, share, [](const auto& copy) { copy.clear(); });
-            for (extent first = begin_of(share); first < begin_of(share + 1); first += at_once) {
-              const extent last = host::smaller(first + at_once, begin_of(share + 1));
-              state own = s;
-              place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block * at_once, first * group.block);
-              host::parallel_for(last - first, [&](extent k) { run_block<Group>(own, (first + k) * group.block, end_of(first + k), sums, copy_of(share, first + k), members); });
-              visit_copies(own, share, [&](const auto& copy) { copy.run_rows(first * group.block, end_of(last - 1)); });
-            }
-          }
-        } else
-          host::parallel_for(shares, [&](extent share) {
-            const host::scratch memory(std::size_t(group.memory));
-            state own = s;
-            visit_copies(s, share, [](const auto& copy) { copy.clear(); });
-            for (extent i = begin_of(share); i < begin_of(share + 1); ++i) {
-              run(own, memory, i, copy_of(share, i));
-              visit_copies(own, share, [&](const auto& copy) { copy.run_rows_here(i * group.block, end_of(i)); });
-            }
-          });
-        const char* all = copies.data();
-        visit_group_scatters<Group>(s, [&](const auto& updates) {
-          updates.add(all, shares);
-          all += shares * updates.copy_bytes();
-        }, members);
-      } else
-      // Blocks that run at a time are neighbours, no more than there are copies of sums: each has one for itself.
-      if (many_threads()) {  // many blocks, and then their updates, which many threads combine at once
-        const host::scratch memory(std::size_t(group.memory * sums.copies));
-        for (extent first = 0; first < blocks; first += sums.copies) {
-          const extent last = host::smaller(first + sums.copies, blocks);
-          state own = s;
-          place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block * sums.copies, first * group.block);
-          host::parallel_for(last - first, [&](extent k) { run_block<Group>(own, (first + k) * group.block, end_of(first + k), sums, k, members); });
-          visit_group_scatters<Group>(own, [&](const auto& updates) { updates.run_rows(first * group.block, end_of(last - 1)); }, members);
-        }
-      } else {
-        host::ordered_numbers numbers(blocks);
-        host::parallel_for(host::smaller(num_threads(), sums.copies), [&](extent) {
-          const host::scratch memory(std::size_t(group.memory));
-          state own = s;
-          numbers.take_some([&](extent i, const auto& turn) {
-            run(own, memory, i, i % sums.copies);
-            turn.wait();
-            visit_group_scatters<Group>(own, [&](const auto& updates) { updates.run_rows_here(i * group.block, end_of(i)); }, members);
-          });
-        });
-      }
-    } else {
+      run_block<Group>(own, i * group.block, end_of(i), sums, copy, members());
+    }
+
+    void run_tasks() const {
       host::parallel_for(sums.copies, [&](extent t) {
         const host::scratch memory(std::size_t(group.memory));
         state own = s;
         start_sums(t);
-        for (extent i = t * together; i < host::smaller((t + 1) * together, blocks); ++i) run(own, memory, i, t);
+        for (extent i = t * together; i < host::smaller((t + 1) * together, blocks); ++i) run_one(own, memory, i, t);
       });
     }
-    visit_group_sums<Group>(s, [&](auto tasks, int at) {
-      tasks.plan_copies(sums.copies);
-      tasks.finish_copies(sums.memory + sums.offsets[at]);
-    }, members);
-  }
+    /// Blocks that run at a time are neighbours, no more than there are copies of sums: each has one for itself.
+    void run_in_turn() const {
+      host::ordered_numbers numbers(blocks);
+      host::parallel_for(host::smaller(num_threads(), sums.copies), [&](extent) {
+        const host::scratch memory(std::size_t(group.memory));
+        state own = s;
+        numbers.take_some([&](extent i, const auto& turn) {
+          run_one(own, memory, i, i % sums.copies);
+          turn.wait();
+          visit_scatters(own, [&](const auto& updates) { updates.run_rows_here(i * group.block, end_of(i)); });
+        });
+      });
+    }
+    /// Blocks [begin, end), `count` at a time with the copies of sums from `copy` on; and then their updates, which many threads combine at
+    /// once: each_update(state, visit) visits them.
+    template <class EachUpdate> void run_together(extent begin, extent end, extent count, extent copy, const EachUpdate& each_update) const {
+      const host::scratch memory(std::size_t(group.memory * count));
+      for (extent first = begin; first < end; first += count) {
+        const extent last = host::smaller(first + count, end);
+        state own = s;
+        place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block * count, first * group.block);
+        host::parallel_for(last - first, [&](extent k) { run_block<Group>(own, (first + k) * group.block, end_of(first + k), sums, copy + k, members()); });
+        each_update(own, [&](const auto& updates) { updates.run_rows(first * group.block, end_of(last - 1)); });
+      }
+    }
+    void run_shares() const {
+      extent bytes = 0;
+      visit_scatters(s, [&](const auto& updates) { bytes += shares * updates.copy_bytes(); });
+      const host::scratch copies{std::size_t(bytes)};
+      const auto each_copy = [&](const state& own, extent share, const auto& visit) {
+        char* all = copies.data();
+        visit_scatters(own, [&](const auto& updates) {
+          visit(updates.into(all + share * updates.copy_bytes()));
+          all += shares * updates.copy_bytes();
+        });
+      };
+      const auto clear = [&](extent share) { each_copy(s, share, [](const auto& copy) { copy.clear(); }); };
+      if (many_threads())
+        for (extent share = 0; share < shares; ++share) {
+          clear(share);
+          run_together(begin_of_share(share), begin_of_share(share + 1), at_once, share * at_once,
+                       [&](const state& own, const auto& visit) { each_copy(own, share, visit); });
+        }
+      else
+        host::parallel_for(shares, [&](extent share) {
+          const host::scratch memory(std::size_t(group.memory));
+          state own = s;
+          clear(share);
+          for (extent begin = begin_of_share(share), i = begin; i < begin_of_share(share + 1); ++i) {
+            run_one(own, memory, i, share * at_once + (i - begin) % at_once);
+            each_copy(own, share, [&](const auto& copy) { copy.run_rows_here(i * group.block, end_of(i)); });
+          }
+        });
+      const char* all = copies.data();
+      visit_scatters(s, [&](const auto& updates) {
+        updates.add(all, shares);
+        all += shares * updates.copy_bytes();
+      });
+    }
+  };
 };
 
 /// The steps of a packet's body: kernels and gathers of rows, in the thread that has the packet.

@@ -42,10 +42,10 @@ template <class P, class T> class scatter {
 
   /// How many copies of the result are worth while; 1: none.
   extent copies() const {
-    constexpr extent most = 8, updates = 12;  // for each number of a copy
+    constexpr extent fewest = 4, most = 8, updates = 12;  // for each number of a copy
     if constexpr (!std::is_same_v<P, scatter_add_p> || !std::is_floating_point_v<T>) return 1;
     const extent all = x_.dims.size(), worthy = all > 0 ? places_.blocks * places_.size / (updates * all) : 1;
-    return worthy < 1 ? 1 : smaller(worthy, most);
+    return worthy < fewest ? 1 : smaller(worthy, most);
   }
   extent copy_bytes() const { return divide_up(copy_size() * extent(sizeof(T)), 64) * 64; }
   /// The same updates into a copy.
