@@ -154,9 +154,10 @@ template <class T, ct::extent Points, int Size, int Most> void check_lists(ct::e
 TEST_CASE("points of lists that are chosen at run time, and sums of many updates of them") {
   check_lists<float, 700, 3, 48>(700);
   check_lists<double, 900, 3, 19>(900);
-  check_lists<float, 1501, 2, 33>(1501);
+  check_lists<float, 1501, 2, 49>(1501);
   check_lists<float, ct::dyn, 3, 48>(900);
-  check_lists<double, ct::dyn, 3, 24>(1);
-  check_lists<double, ct::dyn, 3, 24>(701);
-  check_lists<double, ct::dyn, 1, 32>(501);
+  check_lists<float, ct::dyn, 3, 0>(5);
+  check_lists<float, ct::dyn, 3, 48>(1);
+  check_lists<double, ct::dyn, 3, 60>(701);
+  check_lists<double, ct::dyn, 1, 49>(501);
 }
