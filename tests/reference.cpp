@@ -83,6 +83,7 @@ const std::map<std::string, unary, std::less<>>& unaries() {
       {"stop_gradient", [](double x) { return x; }},
       {"name", [](double x) { return x; }},
       {"saveable", [](double x) { return x; }},
+      {"symmetric", [](double x) { return x; }},
   };
   return table;
 }

@@ -220,8 +220,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     }
     const T* p = e.template address<const T, B>(A{}, X{}...);
     if constexpr (scattered<X...>) {
-      const auto load_lanes = [&](const auto& offset) __attribute__((always_inline)) { r = reg::from_lanes([&](int i) __attribute__((always_inline)) { return p[offset(i)]; }); };
-      if (!E::partial || e.count >= E::lanes) e.with_offsets(load_lanes, A{}, X{}...);
+      if (!E::partial || e.count >= E::lanes) e.with_offsets(lanes_from<reg>{r, p}, A{}, X{}...);
       else {
         const auto offset = e.template offsets<false>(A{}, X{}...);
         reg loaded = reg(T(0));
@@ -236,6 +235,16 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     } else if constexpr (E::partial) r = reg::load_strided(p, value_of<stride>(e.at.slots), e.count);
     else r = reg::load_strided(p, value_of<stride>(e.at.slots));
   }
+
+ private:
+  /// Loads the lanes that lie at offsets from p.
+  template <class R> struct lanes_from {
+    R& r;
+    const T* p;
+    COTANGENT_LANES template <class Offset> COTANGENT_INLINE void operator()(const Offset& offset) const {
+      r = R::from_lanes([&](int i) __attribute__((always_inline)) { return p[offset(i)]; });
+    }
+  };
 };
 
 template <class T, int B, class A, unsigned Sources, class E> struct step<load_ahead<T, B, A>, Sources, E> {

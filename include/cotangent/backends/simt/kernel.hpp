@@ -106,9 +106,9 @@ template <class Kernel> constexpr point_choice choose_points() {
   using parts = typename analysis<Kernel>::parts;
   using layout = layout_of<Kernel>;
   constexpr int access_bytes = 16, accesses = 2;
-  const int lane = layout::dims.rank > 0 ? layout::dims.last[layout::dims.rank - 1] : -1;
+  constexpr int rank = layout::dims.rank, lane = layout::dims.last[rank > 0 ? rank - 1 : 0];
   int widest = 0;
-  bool contiguous = lane >= 0;
+  bool contiguous = rank > 0;
   for (int i = 0; i < parts::forms; ++i) {
     const facts::form_facts f = parts::form_table[i];
     if (f.kind != action::load && f.kind != action::store) continue;
