@@ -163,12 +163,16 @@ template <class Executable, int Step> struct step_access {
   static constexpr bool is_output(int k) { return is_output_of_one_step(Executable::plan, Executable::plan.step_buffers[std::size_t(x.buffers + k)]); }
 };
 
-/// Whether a plan is one kernel that reduces nothing but, if that is allowed, by `op_id`.
-template <class Plan> constexpr bool is_one_kernel(const Plan& plan, std::uint64_t op_id = 0) {
+/// Whether a plan is one kernel, of whose reductions allows(statement) holds.
+template <class Plan, class Allows> constexpr bool is_one_kernel(const Plan& plan, const Allows& allows) {
   if (plan.steps.size() != 1 || plan.steps[0].node >= 0) return false;
   for (const statement& s : plan.statements)
-    if (s.what == statement::reduce && s.op_id != op_id) return false;
+    if (s.what == statement::reduce && !allows(s)) return false;
   return true;
+}
+/// Whether a plan is one kernel that reduces nothing but, if that is allowed, by `op_id`.
+template <class Plan> constexpr bool is_one_kernel(const Plan& plan, std::uint64_t op_id = 0) {
+  return is_one_kernel(plan, [&](const statement& s) { return s.op_id == op_id; });
 }
 /// Whether fits(statement, buffer) holds of each load and store of a plan of one kernel whose buffer `which` names.
 template <class Plan, class Which, class Fits> constexpr bool accesses_fit(const Plan& plan, const Which& which, const Fits& fits) {
@@ -205,6 +209,18 @@ constexpr bool has_one_point(const step& kernel, int first) {
 template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
   constexpr const auto& plan = Body::plan;
   if (Carries == 0 || !is_one_kernel(plan) || plan.steps[0].space.rank == 0) return false;
+  return accesses_fit(plan, is_carried<Carries, First>, [&](const statement& s, const buffer& b) { return is_of_own_row(plan, s, b); });
+}
+/// The same of a body whose kernel reduces over the instances, and over them alone, into outputs that are no carries.
+template <class Body, int Carries, int First> constexpr bool reduces_by_rows() {
+  constexpr const auto& plan = Body::plan;
+  if (Carries == 0 || is_one_kernel(plan) || plan.steps[0].space.rank == 0) return false;
+  const auto is_of_rows = [&](const statement& s) {
+    if (!reduces_rows(s)) return false;
+    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + s.buffer)])];
+    return b.where == buffer::output && b.number >= Carries && b.type != dtype::boolean;
+  };
+  if (!is_one_kernel(plan, is_of_rows)) return false;
   return accesses_fit(plan, is_carried<Carries, First>, [&](const statement& s, const buffer& b) { return is_of_own_row(plan, s, b); });
 }
 /// Whether a loop's body is one kernel of a single point, which touches elements of the carries at known places.
@@ -393,10 +409,11 @@ template <> struct control<scan_p> {
     using donated = donated_carries<carries, int(indexed)>;
     using whole_body = executable<maker, donated, typename Executable::backend>;
     static constexpr bool by_rows = runs_by_rows<whole_body, carries, int(indexed)>(), one_point = !by_rows && is_one_point<whole_body, carries, int(indexed)>();
+    static constexpr bool reduces_rows = !by_rows && !one_point && Executable::backend::choices.sums_over_rows && reduces_by_rows<whole_body, carries, int(indexed)>();
     /// Carries of rows and points stay in caches and registers; others lie in ys where they can.
     using turning = turning_body<maker, carries, ys, int(indexed)>;
     static constexpr unsigned long carries_elsewhere = [] {
-      if constexpr (by_rows || one_point) return 0ul;
+      if constexpr (by_rows || one_point || reduces_rows) return 0ul;
       else return turning::mask;
     }();
     static constexpr stacked_carry stacked(int k) { return carries_elsewhere != 0 ? stacked_carries<maker, carries, ys, int(indexed)>[std::size_t(k)] : stacked_carry{}; }
@@ -410,7 +427,7 @@ template <> struct control<scan_p> {
     /// The bytes that a row of the carries takes, before a step and after it.
     static constexpr extent row_bytes = [] {
       extent total = 0;
-      for (int k = 0; k < carries && by_rows; ++k) {
+      for (int k = 0; k < carries && (by_rows || reduces_rows); ++k) {
         extent row = 2 * size_of(base::operand(k).type);
         for (int d = 1; d < base::operand(k).dims.rank; ++d) row *= base::operand(k).dims[d];
         total += row;
@@ -467,6 +484,7 @@ template <> struct control<scan_p> {
     }
     if constexpr (f::in_registers) backend::template loop_in_registers<f>(b, turns);
     else if constexpr (f::by_rows) backend::template loop_by_rows<f>(b, turns);
+    else if constexpr (f::reduces_rows) backend::template loop_reducing_rows<f>(b, turns);
     else turns.run(b);
   }
 };

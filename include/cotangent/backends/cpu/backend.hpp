@@ -375,6 +375,54 @@ template <class Executable> struct steps {
   };
 };
 
+/// The ys of a loop that its body reduces over rows (reduces_by_rows): those of all turns, in copies.
+template <class Facts> struct reduced_ys {
+  extent copies, bytes = 0;
+
+  template <class Turns> reduced_ys(const Turns& turns, extent blocks) : copies(blocks) {
+    each([&]<int Y>(std::integral_constant<int, Y>) {
+      offsets_[Y] = bytes;
+      bytes += aligned_bytes(copies * size<Y>(turns) * extent(sizeof(type<Y>)));
+    });
+  }
+  /// Lets turns write to a copy.
+  template <class Turns> void place(Turns& turns, char* memory, extent copy) const {
+    each([&]<int Y>(std::integral_constant<int, Y>) {
+      turns.y_at[Y] = reinterpret_cast<std::byte*>(first_copy<Y>(memory) + copy * size<Y>(turns)) + turns.start * step<Y>(turns);
+    });
+  }
+  /// Combines the copies, in order, into where `turns` writes.
+  template <class Turns> void combine(const Turns& turns, char* memory) const {
+    each([&]<int Y>(std::integral_constant<int, Y>) {
+      const extent n = size<Y>(turns);
+      combine_copies<primitive_with_id<operation(Y)>, type<Y>, int(sizeof(type<Y>))>(first_copy<Y>(memory), n, 0, copies, 1, 0, 0, n);
+      std::copy_n(first_copy<Y>(memory), n, reinterpret_cast<type<Y>*>(turns.y_at[Y] - turns.start * step<Y>(turns)));
+    });
+  }
+
+ private:
+  extent offsets_[Facts::ys + 1];
+
+  /// What y is reduced by, or 0.
+  static constexpr std::uint64_t operation(int y) {
+    constexpr const auto& plan = Facts::body::plan;
+    for (const statement& s : plan.statements)
+      if (s.what == statement::reduce)
+        if (plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + s.buffer)])].number == Facts::carries + y) return s.op_id;
+    return 0;
+  }
+  template <int Y> using type = type_of<Facts::result(Facts::carries + Y).type>;
+  template <class Visit> static void each(const Visit& visit) {
+    const auto one = [&]<int Y>(std::integral_constant<int, Y> y) {
+      if constexpr (operation(Y) != 0) visit(y);
+    };
+    [&]<int... Y>(std::integer_sequence<int, Y...>) { (one(std::integral_constant<int, Y>()), ...); }(std::make_integer_sequence<int, Facts::ys>());
+  }
+  template <int Y, class Turns> static extent step(const Turns& turns) { return Facts::reverse ? -turns.y_step[Y] : turns.y_step[Y]; }
+  template <int Y, class Turns> static extent size(const Turns& turns) { return turns.length * step<Y>(turns) / extent(sizeof(type<Y>)); }
+  template <int Y> type<Y>* first_copy(char* memory) const { return reinterpret_cast<type<Y>*>(memory + offsets_[Y]); }
+};
+
 /// The steps of a packet's body: kernels and gathers of rows, in the thread that has the packet.
 template <class Executable> struct packet_steps {
   template <int Step> static COTANGENT_HOST_INLINE void run(const typename Executable::state& s) {
@@ -494,6 +542,26 @@ struct backend {
     parallel_for(divide_up(rows, block), [&](extent t) {
       turns.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
     });
+  }
+
+  /// The same of a loop whose body reduces over rows as well (reduces_by_rows): blocks of rows go through all turns, with results of their
+  /// own, which are combined in the order of the blocks. How many there are depends on sizes alone.
+  template <class Facts, class Turns> static void loop_reducing_rows(const typename Facts::body::state& b, const Turns& turns) {
+    using body = typename Facts::body;
+    constexpr cotangent::step kernel = body::plan.steps[0];
+    constexpr extent cache = 1 << 15, unit = 64, most_bytes = 1 << 22;
+    const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = divide_up(cache / Facts::row_bytes, unit) * unit;
+    const reduced_ys<Facts> ys(turns, divide_up(rows, block));
+    if (ys.copies <= 1 || ys.bytes > most_bytes) return turns.run(b);
+    const scratch memory{std::size_t(ys.bytes)};
+    const auto run = [&](extent t) {
+      Turns own = turns;
+      ys.place(own, memory.data(), t);
+      own.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
+    };
+    if (rows * turns.length * kernel.statement_count > least_parallel_work) parallel_for(ys.copies, run);
+    else for (extent t = 0; t < ys.copies; ++t) run(t);
+    ys.combine(turns, memory.data());
   }
 
   template <extent Lanes> using of_packets = packet_backend<Lanes>;

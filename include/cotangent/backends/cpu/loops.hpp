@@ -401,7 +401,7 @@ template <class Layout, class Reductions> class tasks {
   }
 
   /// Only the indices [first, last) of the kernel's own outermost dimension, in this thread. Reductions over that dimension
-  /// go into a copy, as planned.
+  /// go into a copy, as planned; without memory for copies, the caller's buffers get those of these indices.
   void run_rows(extent first, extent last, [[maybe_unused]] char* memory = nullptr, [[maybe_unused]] extent copy = 0) {
     constexpr merged_dims dims = Layout::dims;
     extent rows = 1;
@@ -419,8 +419,9 @@ template <class Layout, class Reductions> class tasks {
       extents_[0] = last - first;
       each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
         constexpr int place = reduce_parts<Reduce>::facts.place;
-        if constexpr (over_rows<Reduce>) to_.base[place] = copy_at<Reduce>(memory, copy), pack_strides(place);
-        else start_reduction<Reduce>(at_, extents_, to_, first);
+        if constexpr (!over_rows<Reduce>) start_reduction<Reduce>(at_, extents_, to_, first);
+        else if (memory == nullptr) start_reduction<Reduce>(at_, extents_, to_, 0);
+        else to_.base[place] = copy_at<Reduce>(memory, copy), pack_strides(place);
       });
       extents_[0] = all;
     } else start_reductions<Reductions>(at_, extents_, to_);
