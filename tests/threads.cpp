@@ -161,3 +161,35 @@ TEST_CASE("points of lists that are chosen at run time, and sums of many updates
   check_lists<double, ct::dyn, 3, 60>(701);
   check_lists<double, ct::dyn, 1, 49>(501);
 }
+
+/// Turns whose results are of all instances, forward and back, beside one of each.
+template <class... Options> struct statistics {
+  template <class R, class T, class X> constexpr auto operator()(const R& r, const T& t, const X& xs) const {
+    const auto step = [t](auto r, auto x) {
+      const auto next = r * t + x;
+      return std::pair(next, std::tuple(ct::sum(next, ct::axis<0>), ct::max(r, ct::axis<0>), ct::sum(ct::astype<std::int32_t>(next > 0)), ct::min(next * r), 2 * next));
+    };
+    return ct::scan(step, r, xs, Options()...);
+  }
+};
+template <class T, class R> void check_statistics(const R& like, double tolerance) {
+  R r = like, t = like;
+  for (ct::extent i = 0; i < r.size(); ++i) r.data()[i] = T((i * 37 + i / 5) % 101) / T(50) - T(1), t.data()[i] = T((i * 29 + i / 7) % 97) / T(60) - T(0.8);
+  const auto xs = between<T, 7>(-1, 1);
+  check_jit(statistics<>{}, tolerance, r, t, xs);
+  check_jit(statistics<ct::reverse_tag>{}, tolerance, r, t, xs);
+  check_threads(statistics<ct::reverse_tag>{}, r, t, xs);
+}
+TEST_CASE("loops that reduce over instances, block by block of them") {
+  check_statistics<float>(ct::array<float, 20000>(), 1e-4);
+  check_statistics<double>(ct::array<double, 5000, 3>(), 1e-11);
+  for (const ct::extent n : {1, 63, 2048, 2049, 70001}) check_statistics<double>(ct::array<double, ct::dyn>({n}), 1e-11);
+  // The coefficients of a polynomial by the points where it is evaluated.
+  constexpr auto squares = [](auto a, auto t) {
+    return ct::sum(ct::square(ct::vmap([](auto a, auto t) { return std::get<0>(ct::scan([t](auto p, auto c) { return std::pair(p * t + c, ct::none); }, 0.0 * t, a)); }, ct::in_axes<ct::none, 0>)(a, t)));
+  };
+  ct::array<double, 9000> t;
+  for (ct::extent i = 0; i < t.size(); ++i) t.data()[i] = double(i) / 4500 - 1;
+  check_jit(ct::grad(squares, ct::wrt<0, 1>), 1e-11, between<double, 12>(-1, 1), t);
+  check_threads(ct::grad(squares), between<double, 12>(-1, 1), t);
+}
