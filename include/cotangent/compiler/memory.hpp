@@ -93,10 +93,32 @@ constexpr void donate(schedule& s, const flag_list& donated) {
   }
 }
 
+/// Lets intermediate values lie where outputs will: those of an output's shape that the step which writes it reads last, point by point.
+constexpr void lend_outputs(schedule& s) {
+  for (std::size_t o = 0; o < s.buffers.size(); ++o) {
+    buffer& out = s.buffers[o];
+    if (out.where != buffer::output || out.first < 0 || out.reuses >= 0) continue;
+    const int written = first_step_with(s, int(o));
+    if (steps_beside(s, written).count > 1) continue;
+    for (std::size_t i = 0; i < s.buffers.size(); ++i) {
+      buffer& value = s.buffers[i];
+      if (value.where != buffer::arena || value.first < 0 || value.last != written || value.type != out.type || !(value.dims == out.dims)) continue;
+      const bool is_read_beside = s.steps[std::size_t(written)].after_rows && touches(s, written - 1, int(i));
+      if (is_read_beside || !reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, first_step_with(s, int(i)), int(i)) >= 0) continue;
+      for (int& b : s.step_buffers)
+        if (b == int(i)) b = int(o);
+      out.first = value.first;
+      value = {.type = value.type, .dims = {0}};
+      break;
+    }
+  }
+}
+
 /// Gives every intermediate value an offset in the arena; values whose lifetimes overlap do not overlap. First fit,
 /// in the order in which the values are made. With run-time extents every value gets its own place, per call.
 constexpr void plan_memory(schedule& s, const flag_list& donated) {
   donate(s, donated);
+  lend_outputs(s);
   for (const buffer& b : s.buffers)
     if (b.where == buffer::arena && has_symbol(b.dims)) s.dynamic_arena = true;
   if (s.dynamic_arena) return;
