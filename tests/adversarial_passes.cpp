@@ -241,3 +241,33 @@ TEST_CASE("a choice that what uses it makes again is not made") {
   const ct::array<double, 4> edges{0.0, -0.0, std::numeric_limits<double>::infinity(), -1.0};
   check_jit(safe_log, 0, edges);
 }
+
+namespace {
+constexpr auto shares = [](auto x) { return ct::exp(x) / ct::sum(ct::exp(x)); };
+constexpr auto twice = [](auto x) {
+  const auto e = ct::exp(x), s = ct::sum(e), y = e / s;
+  return std::tuple(y / ct::sum(y * y), e * s);
+};
+constexpr auto turned = [](auto x) {
+  const auto e = ct::exp(x), s = ct::sum(e);
+  return std::tuple(ct::flip<0>(e) / s, e + ct::flip<1>(e) * s, ct::astype<std::int32_t>(e * s));
+};
+constexpr auto kept = [](auto x) {
+  const auto e = ct::exp(x);
+  return std::tuple(e, e / ct::sum(e));
+};
+constexpr auto loss_of_shares = [](auto x) { return ct::sum(ct::square(shares(x))) + ct::logsumexp(x); };
+}  // namespace
+
+TEST_CASE("values that lie where outputs will") {
+  const auto check = [&](const auto& x, double tolerance) {
+    check_jit(shares, tolerance, x), check_jit(twice, tolerance, x), check_jit(turned, tolerance, x), check_jit(kept, tolerance, x);
+    check_jit(ct::grad(loss_of_shares), tolerance, x);
+    ct::array<typename std::remove_cvref_t<decltype(x)>::value_type, ct::dyn, 41> any({x.extent(0), 41});
+    std::copy(x.data(), x.data() + x.size(), any.data());
+    check_jit(twice, tolerance, any), check_jit(turned, tolerance, any);
+  };
+  check(between<double, 301, 41>(-1, 1), 1e-13);
+  check(between<float, 1, 41>(-1, 1), 1e-5);
+  static_assert(ct::jit(shares).cost(ct::array<double, 1000>()).peak_bytes < 8000 + 256);
+}

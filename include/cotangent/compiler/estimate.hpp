@@ -158,6 +158,28 @@ class estimator {
     return row;
   }
 
+  /// Whether all that a kernel does is to sum what a condition chooses that is one for a row: rows are then left out.
+  constexpr bool leaves_rows_out(const step& x) const {
+    sequence<bool> varies(std::size_t(x.statement_count), false);  // along rows
+    const int last = x.space.rank - 1;
+    bool sums = false;
+    for (int k = 0; k < x.statement_count; ++k) {
+      const statement& t = s_.statements[std::size_t(x.statements + k)];
+      if (t.what == statement::store || last < 0) return false;
+      bool& own = varies[std::size_t(k)];
+      own = t.what == statement::load ? named(x, t.where.strides[last]) != 0 : t.what == statement::index && t.dimension == last;
+      for (int o = 0; o < t.register_count; ++o) own = own || varies[std::size_t(t.registers[o])];
+      for (int o = 0; o < t.indexed_strides.rank; ++o) own = own || varies[std::size_t(t.indexed[o])];
+      if (t.what != statement::reduce) continue;
+      const statement& chosen = s_.statements[std::size_t(x.statements + t.registers[0])];
+      if (t.op_id != primitive_of<reduce_sum_p>.id || chosen.op_id != primitive_of<select_p>.id || varies[std::size_t(chosen.registers[0])]) return false;
+      const statement& otherwise = s_.statements[std::size_t(x.statements + chosen.registers[2])];
+      if (otherwise.what != statement::constant || otherwise.bits != 0) return false;
+      sums = true;
+    }
+    return sums;
+  }
+
   constexpr step_estimate kernel(int i) const {
     const step& x = s_.steps[std::size_t(i)];
     step_estimate e;
@@ -185,6 +207,7 @@ class estimator {
       else if (stride != 0 && stride != 1) by_lane += of_row ? m_.lane / 4 : m_.lane;
       else if (stride == 1) vector += m_.access;
     }
+    if (leaves_rows_out(x)) vector /= kernels::facts::rows_left_out, by_lane /= kernels::facts::rows_left_out, e.flops /= kernels::facts::rows_left_out;
     const double row = row_of(x), vectors = row > 0 ? double(extent((row + lanes - 1) / lanes)) : 0;
     e.arithmetic = m_.step + (row > 0 ? points / row : 0) * (m_.row + once + vectors * (vector + 1)) + points * by_lane;
     return e;

@@ -346,6 +346,8 @@ template <int Forms> constexpr int count_statements(const form_facts (&forms)[Fo
 
 /// Rows of so many elements or fewer are taken apart and put together side by side.
 inline constexpr int short_row = 4;
+/// Where a condition chooses rows that add something, one of so many does.
+inline constexpr int rows_left_out = 16;
 /// The bytes of a row that are loaded as one tile.
 inline constexpr int tile_bytes = 64;
 

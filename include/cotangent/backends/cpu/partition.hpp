@@ -60,7 +60,6 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
   constexpr extent task_work = extent(1) << 16;    // statements evaluated per task, at least: some microseconds
   const extent most_tasks = shape.shares_columns ? 1024 / rows_together : 1024;
   const extent enough_tasks = shape.choice > 0 ? 16 : shape.ascends ? 32 : 64;  // beyond it, sums are not cut further
-  constexpr extent rows_left_out = 16;             // of which one is not, where a condition chooses
   constexpr extent rows_of_stencils = 16;          // per task, where there are many
   constexpr extent lanes_at_once = 1024;           // shortest block of a row
   constexpr extent lanes_in_cache = 4096;          // longest block of results that rows are added to
@@ -71,7 +70,7 @@ constexpr partition partition_of(const kernel_shape& shape, int rank, const redu
   for (int d = 0; d < outer; ++d) p.rows *= extents[d];
   const extent points = p.rows * p.lanes;
   extent wanted = shape.scatters ? 1 : smaller(points / task_work * shape.work + points % task_work * shape.work / task_work, most_tasks);
-  if (shape.choice > 0) wanted = divide_up(wanted, rows_left_out);
+  if (shape.choice > 0) wanted = divide_up(wanted, kernels::facts::rows_left_out);
   // A task's first and last rows share what they read with those of other tasks, which another core may have.
   if (shape.shares_rows && wanted > enough_tasks) {
     const extent long_tasks = divide_up(p.rows, rows_of_stencils);
