@@ -17,10 +17,18 @@ struct chunks_p : compiled_part {
   static constexpr std::string_view name = "chunks";
 };
 
+/// What chunk_program looks for: chunks that gain of themselves, or the elements of a batch, one by one, whose bodies do.
+struct chunk_choices {
+  bool by_element = false;
+  extent most_sums = 64;  // sums of their own that tasks may have
+  extent much = 8;        // times what rows share and add to is what their arrays must take
+};
+
 /// Finds what is best done in chunks of an axis of extent `rows` of a canonical graph.
 class chunk_program : by_instance {
  public:
-  constexpr chunk_program(const graph& g, extent rows) : by_instance(g, rows, 1 << 16) { find_stages(); }
+  constexpr chunk_program(const graph& g, extent rows, chunk_choices choices = {})
+      : by_instance(g, rows, choices.by_element ? 1 << 24 : 1 << 16), choices_(choices) { find_stages(); }
 
   /// The bytes that chunks keep in caches; 0 if there is nothing to do.
   constexpr extent gain() const {
@@ -30,20 +38,31 @@ class chunk_program : by_instance {
     return all;
   }
 
-  /// The graph with chunks.
+  /// How many passes over the rows there are.
+  constexpr int passes() const {
+    int passes = 0;
+    for (int stage = 0; stage <= last_stage_; ++stage) passes += !is_empty(stage);
+    return passes;
+  }
+
+  /// The graph with chunks; `finish` makes the bodies that run of those for all rows of a chunk at once.
   constexpr graph run() {
+    return run([](graph body) { return body; });
+  }
+  template <class Finish> constexpr graph run(const Finish& finish) {
     builder b;
     replay r(g_, b);
     copy_inputs(r);
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
         if (is_outside(n, stage)) r.copy(n);
-      if (!is_empty(stage)) make_chunks(r, stage);
+      if (!is_empty(stage)) make_chunks(r, stage, finish);
     }
     return replayed(r);
   }
 
  private:
+  const chunk_choices choices_;
   flag_list sums_;  // per node inside: whether it sums over the rows
 
   constexpr bool is(int n, std::uint64_t op) const { return g_[n].op_id == op; }
@@ -56,7 +75,7 @@ class chunk_program : by_instance {
   /// Whether node n sums over the rows.
   constexpr bool sums(int n) const {
     const node& x = g_[n];
-    if (x.is_input() || !is_computable(x.type) || !is_shared(n)) return false;
+    if (choices_.by_element || x.is_input() || !is_computable(x.type) || !is_shared(n)) return false;
     const auto is_rows = [&](int k, extent axis) { return axis >= 0 && is_of_instances(g_.operand(n, k)) && axis_of(g_.operand(n, k)) == axis; };
     if (is_product(n)) return is_rows(0, contracted_axis(n, 0)) && is_rows(1, contracted_axis(n, 1));
     if (x.op->kind != role::reduction || is_number(g_.operand(n, 0))) return false;  // the number of rows needs no rows
@@ -131,9 +150,9 @@ class chunk_program : by_instance {
   /// Whether a stage is better done in chunks: its arrays are larger than the caches that cores have for themselves, and much larger than
   /// what each chunk uses and adds to.
   constexpr bool gains(const work& w) const {
-    constexpr extent least_bytes = 1 << 20, much = 8;
+    constexpr extent least_bytes = 1 << 20;
     const extent bytes = count() * w.row_bytes, rows = rows_of_chunk(w);
-    return w.sums_products && bytes >= least_bytes && bytes >= much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
+    return w.sums_products && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
   }
   /// Rows of which the arrays fit into a cache, more where what they share needs one anyway. A divisor of all where there is one.
   constexpr extent rows_of_chunk(const work& w) const {
@@ -143,7 +162,7 @@ class chunk_program : by_instance {
     const extent wanted = between(bytes / (w.kept_bytes > 0 ? w.kept_bytes : 1), least, most) / unit * unit;
     if (is_symbol(instances_)) return wanted;
     for (extent rows = wanted + wanted / 4; rows > wanted / 2; --rows)
-      if (instances_ % rows == 0) return rows;
+      if (count() % rows == 0) return rows;
     return wanted;
   }
   /// Finds the nodes and their stages. What does not gain is done as it was.
@@ -159,8 +178,8 @@ class chunk_program : by_instance {
       flag_list gain;  // per stage: only those with products that sum over the rows may
       gain.assign(std::size_t(last_stage_) + 1, false);
       for (int n = 0; n < g_.size(); ++n)
-        if (inside_[std::size_t(n)] && sums_[std::size_t(n)] && is_product(n)) gain[std::size_t(stage_[std::size_t(n)])] = true;
-      for (int stage = 0; stage <= last_stage_; ++stage) gain[std::size_t(stage)] = gain[std::size_t(stage)] && gains(work_of(stage));
+        if (inside_[std::size_t(n)] && (sums_[std::size_t(n)] || choices_.by_element) && is_product(n)) gain[std::size_t(stage_[std::size_t(n)])] = true;
+      for (int stage = 0; stage <= last_stage_; ++stage) gain[std::size_t(stage)] = gain[std::size_t(stage)] && (choices_.by_element || gains(work_of(stage)));
       for (int n = 0; n < g_.size(); ++n) {
         if (!inside_[std::size_t(n)] || gain[std::size_t(stage_[std::size_t(n)])]) continue;
         inside_[std::size_t(n)] = false, all_gain = false;
@@ -168,22 +187,22 @@ class chunk_program : by_instance {
     }
   }
 
-  constexpr void make_chunks(replay& r, int stage) {
+  template <class Finish> constexpr void make_chunks(replay& r, int stage, const Finish& finish) {
     const work w = work_of(stage);
     const flag_list leaves = leaves_of(stage);
-    const extent rows = rows_of_chunk(w), rest = is_symbol(instances_) ? 0 : instances_ % rows;
+    const extent rows = choices_.by_element ? 1 : rows_of_chunk(w), rest = is_symbol(instances_) ? 0 : count() % rows;
     const double flops_of_sums = 80.0 * double(w.sum_bytes);  // what sums of their own cost is a small part of as many
-    constexpr extent most_sums = 64, bytes_of_sums = 1 << 24;
-    const extent sums = w.sum_bytes > 0 ? bytes_of_sums / w.sum_bytes : most_sums;
+    constexpr extent bytes_of_sums = 1 << 24;
+    const extent fit = w.sum_bytes > 0 ? bytes_of_sums / w.sum_bytes : choices_.most_sums, sums = fit < 2 ? 2 : fit;
     call_form form;
-    form.own = {instances_, rows, 1 + extent(flops_of_sums / (w.flops + 1)), sums < 2 ? 2 : sums > most_sums ? most_sums : sums};
+    form.own = {instances_, rows, 1 + extent(flops_of_sums / (w.flops + 1)), sums > choices_.most_sums ? choices_.most_sums : sums};
     part_body part(g_, instances_, is_symbol(instances_) ? 0 : rows);
     const sequence<int> results = fill(part, r, stage, leaves);
-    form.bodies.push_back(r.to.add_subgraph(remove_dead(part.body.finish())));
+    form.bodies.push_back(r.to.add_subgraph(finish(remove_dead(part.body.finish()))));
     if (rest > 0) {
       part_body last(g_, instances_, rest);
       fill(last, r, stage, leaves);
-      form.bodies.push_back(r.to.add_subgraph(remove_dead(last.body.finish())));
+      form.bodies.push_back(r.to.add_subgraph(finish(remove_dead(last.body.finish()))));
     }
     for (extent axis : part.axes) form.own.push_back(axis);
     for (int n : results) {
@@ -255,16 +274,5 @@ template <class Made, bool Zones> inline constexpr bool may_have_zones_graph = f
 template <class Made> inline constexpr bool may_have_zones_graph<Made, true> = may_have_zones(Made{}());
 template <class Whole, bool MayHave> inline constexpr extent chunked_rows_of = 0;
 template <class Whole> inline constexpr extent chunked_rows_of<Whole, true> = chunked_rows(thaw(unchunked_graph<Whole>));
-
-/// The canonical graph of what `Made` returns. `Cpu`: it is for a backend that runs packets and chunks.
-template <class Made, bool Cpu> struct make_canonical_of {
-  constexpr graph operator()() const {
-    using whole = make_unchunked<Made, Cpu>;
-    constexpr extent rows = chunked_rows_of<whole, may_have_chunks_graph<Made, Cpu>>;
-    if constexpr (rows != 0) return chunk_program(thaw(unchunked_graph<whole>), rows).run();
-    else if constexpr (may_have_zones_graph<Made, Cpu>) return with_zones(thaw(unchunked_graph<whole>));
-    else return whole{}();
-  }
-};
 
 }  // namespace cotangent

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <cotangent/compiler/chunks.hpp>
+#include <cotangent/compiler/batches.hpp>
 #include <cotangent/compiler/lower.hpp>
 #include <cotangent/core/error.hpp>
 
