@@ -2,6 +2,8 @@
 /// Matrix products whose right operand fits into the cache of a core, tile by tile of the result in registers: nothing is packed
 /// if that operand lies in rows. Of triangular matrices only the half that is not zero is read, or computed.
 
+#include <cstring>
+
 #include <cotangent/backends/cpu/pack.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/core/extents.hpp>
@@ -34,18 +36,23 @@ template <class T> struct narrow_product {
   template <product_triangles Triangles, bool Adds = false> void run() const {
     const extent rows_of_b = cached_bytes / extent(sizeof(T)) / (n > 0 ? n : 1), most = rows_of_b < 64 ? 64 : rows_of_b / 8 * 8;
     const bool turned = b_column != 1;
-    const extent wide = (n + lanes - 1) / lanes * lanes;
-    const scratch packed(turned ? std::size_t((k < most ? k : most) * wide) * sizeof(T) : 0);
+    const scratch packed(turned ? std::size_t((k < most ? k : most) * tile_vectors * lanes) * sizeof(T) : 0);
     for (extent first = 0; first == 0 || first < k; first += most) {
       const extent last = first + most < k ? first + most : k;
-      const T* rows = b + first * b_row;
-      if (turned) {
-        T* const to = reinterpret_cast<T*>(packed.data());
-        for (extent s = 0; s < n; s += lanes)
-          for (extent p = first; p < last; p += lanes) pack_square(p, s, last, to + (p - first) * wide + s, wide);
-        rows = to;
+      terms t{first, last, b + first * b_row, b_row, 0, n, Adds || first > 0, nullptr, nullptr};
+      if (!turned) {
+        if (!Triangles.any() && a_row == 1 && is_far(a_column) && n > lanes) add_turned<Triangles>(t);
+        else add_terms<Triangles>(0, t);
+        continue;
       }
-      add_terms<Triangles>(first, last, rows, turned ? wide : b_row, Adds || first > 0);
+      T* const panel = reinterpret_cast<T*>(packed.data());
+      for (extent s = 0; s < n; s = t.to) {  // all rows with one panel, which stays in the nearest cache
+        const int wide = width_of_panel((n - s + lanes - 1) / lanes);
+        for (extent v = 0; v < wide; ++v)
+          for (extent p = first; p < last; p += lanes) pack_square(p, s + v * lanes, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
+        t.rows = panel - s, t.b_stride = wide * lanes, t.from = s, t.to = s + wide * lanes < n ? s + wide * lanes : n;
+        add_terms<Triangles>(0, t);
+      }
     }
   }
 
@@ -65,33 +72,55 @@ template <class T> struct narrow_product {
         for (int k = 0; k < rows; ++k) to[k * stride + i] = b[(p + k) * b_row + (s + i) * b_column];
   }
 
-  /// The terms [first, last) of all sums. Row `first` of b is at `rows`.
-  template <product_triangles Triangles> void add_terms(extent first, extent last, const T* rows, extent b_stride, bool adds) const {
-    const terms t{first, last, rows, b_stride, adds};
-    extent r = 0;
+  /// The terms [first, last) of the sums of the columns [from, to). Row `first` of b is at `rows`.
+  struct terms {
+    extent first, last;
+    const T* rows;
+    extent b_stride, from, to;
+    bool adds;        // to those that the result has
+    const T* packed;  // the terms of a tile's rows of a transposed matrix, side by side
+    const T* ahead;   // the first term of the rows to pack next
+  };
+  /// Whether processors do not see coming what so many elements lie between.
+  static constexpr bool is_far(extent stride) { return stride * extent(sizeof(T)) > 256; }
+  /// Of panels of up to three vectors, as even as possible, the first one's.
+  static constexpr int width_of_panel(extent vectors) { return vectors == 4 || vectors == 2 ? 2 : vectors < 2 ? int(vectors) : tile_vectors; }
+
+  template <product_triangles Triangles> void add_terms(extent r, const terms& t) const {
     for (; r + tile_rows <= m; r += tile_rows) rows_of_tiles<Triangles, tile_rows>(r, t);
     for (; r + tile_rows / 2 <= m; r += tile_rows / 2) rows_of_tiles<Triangles, tile_rows / 2>(r, t);
     for (; r < m; ++r) rows_of_tiles<Triangles, 1>(r, t);
   }
-  struct terms {
-    extent first, last;
-    const T* rows;
-    extent b_stride;
-    bool adds;  // to those that the result has
-  };
-  /// Panels of up to three vectors, as even as possible, and what is left of a vector.
+  /// The same where a is transposed: the terms of as many rows as a vector has are packed for the tiles that they are in.
+  template <product_triangles Triangles> void add_turned(terms t) const {
+    const extent count = t.last - t.first;
+    const scratch packed(std::size_t(lanes * count) * sizeof(T));
+    T* const to = reinterpret_cast<T*>(packed.data());
+    extent r = 0;
+    for (; r + lanes <= m; r += lanes) {
+      const T* from = a + r + t.first * a_column;
+      for (extent p = 0; p < count; ++p, from += a_column)
+        for (int x = 0; x < lanes; x += tile_rows) std::memcpy(to + x * count + p * tile_rows, from + x, tile_rows * sizeof(T));
+      for (int x = 0; x < lanes; x += tile_rows) {
+        t.packed = to + x * count, t.ahead = x == 0 && r + 2 * lanes <= m ? a + r + lanes + t.first * a_column : nullptr;
+        rows_of_tiles<Triangles, tile_rows>(r + x, t);
+      }
+    }
+    t.packed = t.ahead = nullptr;
+    add_terms<Triangles>(r, t);
+  }
   template <product_triangles Triangles, int Rows> void rows_of_tiles(extent r, const terms& t) const {
-    extent s = 0, vectors = n / lanes;
+    extent s = t.from, vectors = (t.to - t.from) / lanes;
     if constexpr (Triangles.c == matrix_part::lower)  // what is above the diagonal stays as it is
-      if (const extent below = (i + r + Rows - j + lanes - 1) / lanes; t.adds && below < vectors) vectors = below < 0 ? 0 : below;
+      if (const extent below = (i + r + Rows - j - s + lanes - 1) / lanes; t.adds && below < vectors) vectors = below < 0 ? 0 : below;
     while (vectors > 0) {
-      const int wide = vectors == 4 || vectors == 2 ? 2 : vectors == 1 ? 1 : tile_vectors;
+      const int wide = width_of_panel(vectors);
       if (wide == tile_vectors) tile<Triangles, Rows, tile_vectors, false>(r, s, t);
       else if (wide == 2) tile<Triangles, Rows, 2, false>(r, s, t);
       else tile<Triangles, Rows, 1, false>(r, s, t);
       s += wide * lanes, vectors -= wide;
     }
-    if (const extent whole = n / lanes * lanes; whole < n) tile<Triangles, Rows, 1, true>(r, whole, t);
+    if (const extent whole = t.from + (t.to - t.from) / lanes * lanes; whole < t.to) tile<Triangles, Rows, 1, true>(r, whole, t);
   }
   template <product_triangles Triangles, int Rows, int Vectors, bool Partial> void tile(extent r, extent s, const terms& t) const {
     const extent i0 = i + r, i1 = i0 + Rows, j0 = j + s, j1 = j0 + Vectors * lanes;
@@ -113,16 +142,22 @@ template <class T> struct narrow_product {
       if (!t.adds) sums[x][v] = vec(T(0));
       else sums[x][v] = Partial ? vec::load(at(r + x, s), count) : vec::load(at(r + x, s + v * lanes));
     });
-    const T* pa = a + r * a_row + first * a_column;
+    constexpr int half = (Rows + 1) / 2;
+    const bool is_packed = t.packed != nullptr;
+    const extent row = is_packed ? 1 : a_row, column = is_packed ? tile_rows : a_column;
+    const T* pa = is_packed ? t.packed + (first - t.first) * tile_rows : a + r * a_row + first * a_column;
+    const T* behind = pa + half * row;  // two pointers take fewer registers than as many offsets
     const T* pb = t.rows + (first - t.first) * t.b_stride + s;
-    const bool strides = s == 0 && a_column * extent(sizeof(T)) > 256;  // the next rows of a transposed matrix are not seen coming
+    // The next rows of a transposed matrix are not seen coming.
+    const bool strides = s == 0 && (is_packed ? t.ahead != nullptr : is_far(a_column));
+    const T* next = is_packed ? t.ahead : pa + Rows * a_row;
     // The terms up to `end` of the vectors [From, To).
     const auto add = [&]<int From, int To>(std::integer_sequence<int, From, To>, extent end) __attribute__((always_inline)) {
-      for (end = end < last ? end : last; first < end; ++first, pa += a_column, pb += t.b_stride) {
-        vec row[Vectors];
-        if (strides) __builtin_prefetch(pa + Rows * a_row);
-        each<1, From, To>([&](auto, auto v) __attribute__((always_inline)) { row[v] = Partial ? vec::load(pb, count) : vec::load(pb + v * lanes); });
-        each<Rows, From, To>([&](auto x, auto v) __attribute__((always_inline)) { sums[x][v] = fma(vec(pa[x * a_row]), row[v], sums[x][v]); });
+      for (end = end < last ? end : last; first < end; ++first, pa += column, behind += column, pb += t.b_stride) {
+        vec terms_of_b[Vectors];
+        if (strides) __builtin_prefetch(next, 0, 2), next += a_column;
+        each<1, From, To>([&](auto, auto v) __attribute__((always_inline)) { terms_of_b[v] = Partial ? vec::load(pb, count) : vec::load(pb + v * lanes); });
+        each<Rows, From, To>([&](auto x, auto v) __attribute__((always_inline)) { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
       }
     };
     if constexpr (Triangles.b == matrix_part::whole) add(std::integer_sequence<int, 0, Vectors>(), last);
