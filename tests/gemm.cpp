@@ -174,9 +174,10 @@ template <class T, ct::product_triangles Triangles> bool triangles_agree(extent 
 TEST_CASE("products of triangular matrices") {
   if constexpr (ct::host::has_narrow_product<float>) {
     using enum matrix_part;
-    for (const auto& [m, n, k] : {std::array<extent, 3>{1, 1, 1}, {8, 24, 16}, {33, 47, 19}, {64, 64, 64}, {100, 7, 300}, {5, 130, 70}, {17, 40, 0}, {70, 33, 700}}) {
+    for (const auto& [m, n, k] : {std::array<extent, 3>{1, 1, 1}, {8, 24, 16}, {33, 47, 19}, {64, 64, 64}, {100, 7, 300}, {5, 130, 70}, {17, 40, 0}, {70, 33, 700}, {131, 64, 90}, {75, 81, 130}}) {
       INFO(m << " x " << n << " x " << k);
       CHECK(triangles_agree<double, ct::product_triangles{}>(m, n, k));
+      CHECK(triangles_agree<float, ct::product_triangles{}>(m, n, k));
       CHECK(triangles_agree<double, ct::product_triangles{.a = lower}>(m, n, k));
       CHECK(triangles_agree<double, ct::product_triangles{.a = upper}>(m, n, k));
       CHECK(triangles_agree<double, ct::product_triangles{.b = lower}>(m, n, k));

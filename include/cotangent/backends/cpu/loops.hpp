@@ -286,11 +286,19 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
     if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
     const bool some = plan.together > 1 && b.last_row - row >= plan.together && extents[outer - 1] - at.index[outer - 1] >= plan.together;
     if (some) rows = plan.together;
+    [[maybe_unused]] extent left_out = 0;  // rows one after the other that add nothing
+    if constexpr (Layout::shape.choice > 0 && outer == 0) left_out = leaves_row_out(steps, at, b.first_lane, sums[0]);
+    else if constexpr (Layout::shape.choice > 0) {
+      position<Layout> next = at;
+      const extent most = smaller(b.last_row - row, extents[outer - 1] - at.index[outer - 1]);
+      for (; left_out < most && leaves_row_out(steps, next, b.first_lane, sums[0]); ++left_out) ++next.index[outer - 1];
+      if (left_out > 0) rows = left_out;
+    }
     if (some && !plan.both_ways) {
       if constexpr (plan.together > 1 && !plan.both_ways) sweep_together(steps, at, b.first_lane, b.last_lane, to, std::make_index_sequence<std::size_t(plan.together)>());
     } else if constexpr (!reduces) {
       run_lanes(steps, at, b.first_lane, b.last_lane, rows, sums);
-    } else if (!leaves_row_out(steps, at, b.first_lane, sums[0])) {
+    } else if (left_out == 0) {
       for (auto& s : sums) s.locate(at), s.template clear<reduction::place>();
       extent first = b.first_lane;
       if constexpr (Layout::shape.ascends)
