@@ -23,6 +23,17 @@ constexpr auto one_head = [](auto g, auto q, auto k, auto v) {
   const auto [y, pullback] = ct::vjp(head, q, k, v);
   return std::tuple(y, pullback(g));
 };
+/// With numbers added to what queries and keys make, and of earlier keys only.
+constexpr auto masked = [](auto g, auto mask, auto q, auto k, auto v) {
+  const auto f = [&](auto q, auto k, auto v) { return ct::matmul(ct::nn::softmax(ct::matmul(q, ct::transpose(k)) + mask), v); };
+  const auto [y, pullback] = ct::vjp(ct::vmap(f), q, k, v);
+  return std::tuple(y, pullback(g));
+};
+constexpr auto causal = [](auto g, auto q, auto k, auto v) {
+  const auto f = [](auto q, auto k, auto v) { return ct::matmul(ct::tril(ct::exp(-ct::square(ct::matmul(q, ct::transpose(k))))), v); };
+  const auto [y, pullback] = ct::vjp(ct::vmap(f), q, k, v);
+  return std::tuple(y, pullback(g));
+};
 
 /// The text of the whole has chunks of chunks.
 bool has_nested_chunks(const std::string& text) {
@@ -49,6 +60,15 @@ TEST_CASE("batches with a last chunk, and with other numbers of rows and columns
   const auto few_keys = between<float, 9, 260, 40>(-1, 1, 2);
   const auto few_values = between<float, 9, 260, 24>(-1, 1, 3);
   check_jit(attention, 2e-5, g, q, few_keys, few_values);
+}
+
+TEST_CASE("batches whose rows share an array, or have triangles") {
+  const auto g = between<double, 8, 512, 32>(-1, 1), q = between<double, 8, 512, 32>(-1, 1, 1), k = between<double, 8, 512, 32>(-1, 1, 2), v = between<double, 8, 512, 32>(-1, 1, 3);
+  const auto mask = between<double, 512, 512>(-1, 1, 4);
+  CHECK(has_nested_chunks(kernels(masked, g, mask, q, k, v)));
+  check_jit(masked, 1e-12, g, mask, q, k, v);
+  CHECK(!has(kernels(causal, g, q, k, v), "chunk"));  // some rows of a triangle are none
+  check_jit(causal, 1e-12, g, q, k, v);
 }
 
 TEST_CASE("an axis that is as long as another, without a batch") {

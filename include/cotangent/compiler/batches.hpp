@@ -79,6 +79,8 @@ class axis_namer {
       link(operand(0), attribute(0), n, 0), link(operand(1), attribute(3), n, 0);
       link(operand(0), attribute(1), n, 1), link(operand(1), attribute(5), n, 2);
       link(operand(0), attribute(2), operand(1), attribute(4));
+      // Some rows of a triangle are none.
+      if (gemm_p::triangles(g_.attributes.items + x.attributes, x.attribute_count).any()) leave_alone(n);
     } else if (x.op->kind == role::reduction) {
       shape axes;
       for (int k = 0; k < x.attribute_count; ++k) axes.push_back(attribute(k));
@@ -103,10 +105,12 @@ class axis_namer {
         else before_to *= x.dims[j++];
       }
       fits_ = fits_ && (linked || (axes_[std::size_t(n)] < 0 && axes_[std::size_t(operand(0))] < 0));
-    } else {
-      fits_ = fits_ && axes_[std::size_t(n)] < 0;
-      for (int k = 0; k < x.operand_count; ++k) fits_ = fits_ && axes_[std::size_t(operand(k))] < 0;
-    }
+    } else leave_alone(n);
+  }
+  /// Node n may have nothing to do with the axes.
+  constexpr void leave_alone(int n) {
+    fits_ = fits_ && axes_[std::size_t(n)] < 0;
+    for (int k = 0; k < g_[n].operand_count; ++k) fits_ = fits_ && axes_[std::size_t(g_.operand(n, k))] < 0;
   }
 };
 
@@ -138,25 +142,21 @@ constexpr graph in_chunks_of_named_axis(const graph& g, extent most_sums) {
   return best;
 }
 
+template <extent Tasks> constexpr graph in_some_tasks(const graph& g) { return in_chunks_of_named_axis(g, Tasks); }
+
 /// The graph with chunks of a batch, or of a named axis; no nodes if nothing gains.
 constexpr graph in_chunks_of_batch(const graph& g) {
-  constexpr extent tasks = 8;
+  constexpr extent tasks = 8;  // if the batch has as many, its elements have one task each
   extent tried = 0;
   for (int n = 0; n < g.size(); ++n) {
-    if (long_sum(g, n) == 0) continue;
-    const extent batch = g[n].dims[0];
-    if (batch == tried) continue;
+    const extent batch = g[n].dims.rank > 0 ? g[n].dims[0] : 0;
+    if (long_sum(g, n) == 0 || batch < 1 || batch == tried) continue;
     tried = batch;
-    bool gains = true;
-    const auto chunked = [&](const graph& body) {
-      graph r = in_chunks_of_named_axis(body, batch < tasks ? (tasks + batch - 1) / batch : 1);
-      gains = gains && r.size() > 0;
-      return r;
-    };
     graph r;
-    if (batch > 1) r = chunk_program(g, batch, {.by_element = true}).run(chunked);
-    else r = in_chunks_of_named_axis(g, 64);
-    if (r.size() > 0 && gains) return r;
+    if (batch == 1) r = in_chunks_of_named_axis(g, 64);
+    else if (batch < tasks) r = chunk_program(g, batch, {.by_element = true, .in_chunks = in_some_tasks<tasks / 2>}).run();
+    else r = chunk_program(g, batch, {.by_element = true, .in_chunks = in_some_tasks<1>}).run();
+    if (r.size() > 0) return r;
   }
   return {};
 }

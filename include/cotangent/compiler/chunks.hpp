@@ -17,11 +17,12 @@ struct chunks_p : compiled_part {
   static constexpr std::string_view name = "chunks";
 };
 
-/// What chunk_program looks for: chunks that gain of themselves, or the elements of a batch, one by one, whose bodies do.
+/// What chunk_program looks for: chunks that gain of themselves, or the elements of a batch, one by one, if their bodies gain from chunks.
 struct chunk_choices {
-  bool by_element = false;
   extent most_sums = 64;  // sums of their own that tasks may have
   extent much = 8;        // times what rows share and add to is what their arrays must take
+  bool by_element = false;
+  graph (*in_chunks)(const graph&) = nullptr;  // what runs in place of the body of an element; it has no nodes if that does not gain
 };
 
 /// Finds what is best done in chunks of an axis of extent `rows` of a canonical graph.
@@ -45,24 +46,23 @@ class chunk_program : by_instance {
     return passes;
   }
 
-  /// The graph with chunks; `finish` makes the bodies that run of those for all rows of a chunk at once.
+  /// The graph with chunks; no nodes if the body of an element does not gain.
   constexpr graph run() {
-    return run([](graph body) { return body; });
-  }
-  template <class Finish> constexpr graph run(const Finish& finish) {
     builder b;
     replay r(g_, b);
     copy_inputs(r);
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
         if (is_outside(n, stage)) r.copy(n);
-      if (!is_empty(stage)) make_chunks(r, stage, finish);
+      if (!is_empty(stage)) make_chunks(r, stage);
     }
+    if (!gains_) return {};
     return replayed(r);
   }
 
  private:
   const chunk_choices choices_;
+  bool gains_ = true;
   flag_list sums_;  // per node inside: whether it sums over the rows
 
   constexpr bool is(int n, std::uint64_t op) const { return g_[n].op_id == op; }
@@ -187,7 +187,7 @@ class chunk_program : by_instance {
     }
   }
 
-  template <class Finish> constexpr void make_chunks(replay& r, int stage, const Finish& finish) {
+  constexpr void make_chunks(replay& r, int stage) {
     const work w = work_of(stage);
     const flag_list leaves = leaves_of(stage);
     const extent rows = choices_.by_element ? 1 : rows_of_chunk(w), rest = is_symbol(instances_) ? 0 : count() % rows;
@@ -198,11 +198,14 @@ class chunk_program : by_instance {
     form.own = {instances_, rows, 1 + extent(flops_of_sums / (w.flops + 1)), sums > choices_.most_sums ? choices_.most_sums : sums};
     part_body part(g_, instances_, is_symbol(instances_) ? 0 : rows);
     const sequence<int> results = fill(part, r, stage, leaves);
-    form.bodies.push_back(r.to.add_subgraph(finish(remove_dead(part.body.finish()))));
+    graph body = remove_dead(part.body.finish());
+    if (choices_.by_element) body = choices_.in_chunks(body);
+    gains_ = gains_ && body.size() > 0;
+    form.bodies.push_back(r.to.add_subgraph(std::move(body)));
     if (rest > 0) {
       part_body last(g_, instances_, rest);
       fill(last, r, stage, leaves);
-      form.bodies.push_back(r.to.add_subgraph(finish(remove_dead(last.body.finish()))));
+      form.bodies.push_back(r.to.add_subgraph(remove_dead(last.body.finish())));
     }
     for (extent axis : part.axes) form.own.push_back(axis);
     for (int n : results) {
