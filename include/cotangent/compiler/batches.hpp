@@ -142,6 +142,7 @@ constexpr graph in_chunks_of_named_axis(const graph& g, extent most_sums) {
   return best;
 }
 
+/// The same with so many sums at most.
 template <extent Tasks> constexpr graph in_some_tasks(const graph& g) { return in_chunks_of_named_axis(g, Tasks); }
 
 /// The graph with chunks of a batch, or of a named axis; no nodes if nothing gains.

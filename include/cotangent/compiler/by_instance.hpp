@@ -33,7 +33,7 @@ constexpr int only_axis(const shape& dims, extent e) {
   return axis;
 }
 
-/// Added to the extent of an axis that is to be told from others of the same extent (named_axis).
+/// Added to the extent of an axis that is to be told from others of the same extent (axis_namer).
 inline constexpr extent axis_name = extent(1) << 40;
 
 /// The nodes of a graph that work instance by instance, where the one axis of extent `instances` is that of the instances.

@@ -161,7 +161,7 @@ class chunk_program : by_instance {
     const extent bytes = between(w.shared_bytes + w.sum_bytes, near_bytes, far_bytes);
     const extent wanted = between(bytes / (w.kept_bytes > 0 ? w.kept_bytes : 1), least, most) / unit * unit;
     if (is_symbol(instances_)) return wanted;
-    for (extent rows = wanted + wanted / 2; rows > wanted / 2; --rows)
+    for (extent rows = wanted + wanted / 4; rows > wanted / 2; --rows)
       if (count() % rows == 0) return rows;
     return wanted;
   }

@@ -1,6 +1,7 @@
 #pragma once
 /// Matrix products whose right operand fits into the cache of a core, tile by tile of the result in registers: nothing is packed
-/// if that operand lies in rows. Of triangular matrices only the half that is not zero is read, or computed.
+/// if the operands lie in rows, and of transposed ones what the next tiles need. Of triangular matrices only the half that is not zero
+/// is read, or computed.
 
 #include <cstring>
 
@@ -50,7 +51,7 @@ template <class T> struct narrow_product {
         const int wide = width_of_panel((n - s + lanes - 1) / lanes);
         for (extent v = 0; v < wide; ++v)
           for (extent p = first; p < last; p += lanes) pack_square(p, s + v * lanes, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
-        t.rows = panel - s, t.b_stride = wide * lanes, t.from = s, t.to = s + wide * lanes < n ? s + wide * lanes : n;
+        t.rows = panel, t.b_stride = wide * lanes, t.from = s, t.to = s + wide * lanes < n ? s + wide * lanes : n;
         add_terms<Triangles>(0, t);
       }
     }
@@ -72,7 +73,7 @@ template <class T> struct narrow_product {
         for (int k = 0; k < rows; ++k) to[k * stride + i] = b[(p + k) * b_row + (s + i) * b_column];
   }
 
-  /// The terms [first, last) of the sums of the columns [from, to). Row `first` of b is at `rows`.
+  /// The terms [first, last) of the sums of the columns [from, to). Row `first` of b is at `rows`, from column `from` on.
   struct terms {
     extent first, last;
     const T* rows;
@@ -147,7 +148,7 @@ template <class T> struct narrow_product {
     const extent row = is_packed ? 1 : a_row, column = is_packed ? tile_rows : a_column;
     const T* pa = is_packed ? t.packed + (first - t.first) * tile_rows : a + r * a_row + first * a_column;
     const T* behind = pa + half * row;  // two pointers take fewer registers than as many offsets
-    const T* pb = t.rows + (first - t.first) * t.b_stride + s;
+    const T* pb = t.rows + (first - t.first) * t.b_stride + (s - t.from);
     // The next rows of a transposed matrix are not seen coming.
     const bool strides = s == 0 && (is_packed ? t.ahead != nullptr : is_far(a_column));
     const T* next = is_packed ? t.ahead : pa + Rows * a_row;
