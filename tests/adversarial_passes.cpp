@@ -245,11 +245,12 @@ TEST_CASE("a choice that what uses it makes again is not made") {
 namespace {
 constexpr auto shares = [](auto x) { return ct::exp(x) / ct::sum(ct::exp(x)); };
 constexpr auto twice = [](auto x) {
-  const auto e = ct::exp(x), s = ct::sum(e), y = e / s;
-  return std::tuple(y / ct::sum(y * y), e * s);
+  const auto e = ct::exp(x), y = e / ct::sum(e);
+  return std::tuple(y / ct::sum(y * y), e * ct::sum(e));
 };
 constexpr auto turned = [](auto x) {
-  const auto e = ct::exp(x), s = ct::sum(e);
+  const auto e = ct::exp(x);
+  const auto s = ct::sum(e);
   return std::tuple(ct::flip<0>(e) / s, e + ct::flip<1>(e) * s, ct::astype<std::int32_t>(e * s));
 };
 constexpr auto kept = [](auto x) {

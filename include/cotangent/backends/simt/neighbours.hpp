@@ -19,17 +19,20 @@ template <int Width> struct neighbouring_points {
 };
 template <class Layout, int Width> inline constexpr int neighbours_in<evaluation<Layout, 1, false, neighbouring_points<Width>>> = Width;
 
-template <class T, int B, class A, class... X, unsigned Sources, class E> struct step_of_neighbours<step<load<T, B, A, X...>, Sources, E>> {
-  static constexpr bool is_possible = lane_stride<typename E::layout, A> == 1 && !scattered<X...>;
-
+/// A statement at some groups of neighbours: Own::run_group at each.
+template <class Own, class E> struct groups_of_neighbours {
   COTANGENT_LANES template <int Points, int... Group> static COTANGENT_INLINE int run(E (&e)[Points], unsigned long places, std::integer_sequence<int, Group...>) {
     constexpr int width = neighbours_in<E>;
-    const int done[] = {0, run_group<Group * width>(e, places, std::make_integer_sequence<int, width>())...};
+    const int done[] = {0, Own::template run_group<Group * width>(e, places, std::make_integer_sequence<int, width>())...};
     (void)done;
     return 0;
   }
+};
 
- private:
+template <class T, int B, class A, class... X, unsigned Sources, class E> struct step_of_neighbours<step<load<T, B, A, X...>, Sources, E>>
+    : groups_of_neighbours<step_of_neighbours<step<load<T, B, A, X...>, Sources, E>>, E> {
+  static constexpr bool is_possible = lane_stride<typename E::layout, A> == 1 && !scattered<X...>;
+
   COTANGENT_LANES template <int First, int Points, int... K> static COTANGENT_INLINE int run_group(E (&e)[Points], unsigned long places, std::integer_sequence<int, K...>) {
     using elements = side_by_side<T, int(sizeof...(K))>;
     const T* const p = e[First].template address<const T, B>(A{}, X{}...);
@@ -47,17 +50,10 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
 template <class T, int B, class A, unsigned Sources, class E>
 struct step_of_neighbours<step<load_ahead<T, B, A>, Sources, E>> : step_of_neighbours<step<load<T, B, A>, Sources, E>> {};
 
-template <class T, int B, class A, unsigned Sources, class E> struct step_of_neighbours<step<store<T, B, A>, Sources, E>> {
+template <class T, int B, class A, unsigned Sources, class E> struct step_of_neighbours<step<store<T, B, A>, Sources, E>>
+    : groups_of_neighbours<step_of_neighbours<step<store<T, B, A>, Sources, E>>, E> {
   static constexpr bool is_possible = lane_stride<typename E::layout, A> == 1;
 
-  COTANGENT_LANES template <int Points, int... Group> static COTANGENT_INLINE int run(E (&e)[Points], unsigned long places, std::integer_sequence<int, Group...>) {
-    constexpr int width = neighbours_in<E>;
-    const int done[] = {0, run_group<Group * width>(e, places, std::make_integer_sequence<int, width>())...};
-    (void)done;
-    return 0;
-  }
-
- private:
   COTANGENT_LANES template <int First, int Points, int... K> static COTANGENT_INLINE int run_group(E (&e)[Points], unsigned long places, std::integer_sequence<int, K...>) {
     using elements = side_by_side<T, int(sizeof...(K))>;
     if (e[First].reductions.adjacent)
