@@ -30,14 +30,13 @@ constexpr flag_list nodes_of_units(const graph& g) {
   return r;
 }
 
-/// What the body of packets of `lanes` instances does point by point, where an axis of `points` is that of the points. (`lanes`: where an
-/// instance is one point.)
+/// What the body of packets of `lanes` instances does point by point, where an axis of `points` is that of the points.
 class by_point : by_instance {
  public:
   constexpr by_point(const graph& body, extent lanes, extent points, const flag_list& units) : by_instance(body, points, extent(1) << 30), lanes_(lanes), units_(units), limits_(limits(lanes, points)) {
     for (int n = 0; n < g_.size(); ++n) inside_.items[n] = !units_.items[n] && works(n);
   }
-  static constexpr element_limits limits(extent lanes, extent points) { return {0, 256, points == lanes ? shape{lanes} : shape{lanes, points}, true}; }
+  static constexpr element_limits limits(extent lanes, extent points) { return {0, 256, {lanes, points}, true}; }
   /// How many elements depend on unit arrays; 0 if there are too many of all.
   constexpr extent gain() const {
 #ifdef __clang__  // whose constant evaluation stops after fewer steps
@@ -52,7 +51,7 @@ class by_point : by_instance {
       for (int k = 0; k < g_[n].operand_count; ++k) depends.items[n] = depends.items[n] || depends.items[g_.operand(n, k)];
       const extent count = element_form(g_[n].dims, limits_).count;
       all += count;
-      if (depends.items[n]) r += count * (instances_ == lanes_ ? 1 : instances_);
+      if (depends.items[n]) r += count * instances_;
     }
     return all > most_elements ? 0 : r;
   }
@@ -88,11 +87,10 @@ constexpr extent extent_of_points(const graph& body, extent lanes) {
   shape tried;
   extent best = 0, most = 0;
   const auto consider = [&](extent e) {
-    if (e < 2 || is_symbol(e) || tried.contains(e) || tried.rank == max_rank) return;
+    if (e < 2 || e == lanes || is_symbol(e) || tried.contains(e) || tried.rank == max_rank) return;
     tried.push_back(e);
     if (const extent gain = by_point(body, lanes, e, units).gain(); gain > most) most = gain, best = e;
   };
-  consider(lanes);
   for (const node& x : body.nodes)
     for (extent e : x.dims)
       if (e <= most_points && x.dims.contains(lanes)) consider(e);
