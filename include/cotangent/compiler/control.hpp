@@ -174,13 +174,17 @@ template <class Plan, class Allows> constexpr bool is_one_kernel(const Plan& pla
 template <class Plan> constexpr bool is_one_kernel(const Plan& plan, std::uint64_t op_id = 0) {
   return is_one_kernel(plan, [&](const statement& s) { return s.op_id == op_id; });
 }
+/// The buffer that the kernel of a plan of one kernel numbers so.
+template <class Plan> constexpr const buffer& buffer_of_kernel(const Plan& plan, int local) {
+  return plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + local)])];
+}
 /// Whether fits(statement, buffer) holds of each load and store of a plan of one kernel whose buffer `which` names.
 template <class Plan, class Which, class Fits> constexpr bool accesses_fit(const Plan& plan, const Which& which, const Fits& fits) {
   const step& x = plan.steps[0];
   for (int i = 0; i < x.statement_count; ++i) {
     const statement& s = plan.statements[std::size_t(x.statements + i)];
     if (s.what != statement::load && s.what != statement::store) continue;
-    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + s.buffer)])];
+    const buffer& b = buffer_of_kernel(plan, s.buffer);
     if (which(b) && !fits(s, b)) return false;
   }
   return true;
@@ -205,23 +209,22 @@ constexpr bool has_one_point(const step& kernel, int first) {
 
 /// Whether each point of a loop's body along its outermost dimension, an instance, touches the elements of the carries that
 /// are its own and nothing else that is written: then a thread can run all turns of some instances. The body must be one
-/// kernel without reductions.
-template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
+/// kernel, of whose reductions allows(statement) holds.
+template <class Body, int Carries, int First, class Allows> constexpr bool runs_by_rows(const Allows& allows) {
   constexpr const auto& plan = Body::plan;
-  if (Carries == 0 || !is_one_kernel(plan) || plan.steps[0].space.rank == 0) return false;
+  if (Carries == 0 || !is_one_kernel(plan, allows) || plan.steps[0].space.rank == 0) return false;
   return accesses_fit(plan, is_carried<Carries, First>, [&](const statement& s, const buffer& b) { return is_of_own_row(plan, s, b); });
 }
-/// The same of a body whose kernel reduces over the instances, and over them alone, into outputs that are no carries.
+/// The same without reductions.
+template <class Body, int Carries, int First> constexpr bool runs_by_rows() {
+  return runs_by_rows<Body, Carries, First>([](const statement&) { return false; });
+}
+/// The same with reductions over the instances alone, into outputs that are no carries.
 template <class Body, int Carries, int First> constexpr bool reduces_by_rows() {
-  constexpr const auto& plan = Body::plan;
-  if (Carries == 0 || is_one_kernel(plan) || plan.steps[0].space.rank == 0) return false;
-  const auto is_of_rows = [&](const statement& s) {
-    if (!reduces_rows(s)) return false;
-    const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + s.buffer)])];
-    return b.where == buffer::output && b.number >= Carries && b.type != dtype::boolean;
-  };
-  if (!is_one_kernel(plan, is_of_rows)) return false;
-  return accesses_fit(plan, is_carried<Carries, First>, [&](const statement& s, const buffer& b) { return is_of_own_row(plan, s, b); });
+  return runs_by_rows<Body, Carries, First>([](const statement& s) {
+    const buffer& b = buffer_of_kernel(Body::plan, s.buffer);
+    return reduces_rows(s) && b.where == buffer::output && b.number >= Carries && b.type != dtype::boolean;
+  });
 }
 /// Whether a loop's body is one kernel of a single point, which touches elements of the carries at known places.
 template <class Body, int Carries, int First> constexpr bool is_one_point() {
@@ -239,7 +242,7 @@ struct loop_buffer {
 /// Facts: those of a scan or a while loop. Local: the buffer's number in the kernel.
 template <class Facts> constexpr loop_buffer loop_buffer_of(int local) {
   constexpr const auto& plan = Facts::body::plan;
-  const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + local)])];
+  const buffer& b = buffer_of_kernel(plan, local);
   if (b.where == buffer::output) return b.number < Facts::carries ? loop_buffer{loop_buffer::next_carry, b.number} : loop_buffer{loop_buffer::y, b.number - Facts::carries};
   const int k = b.number - int(Facts::indexed);
   if (b.where != buffer::input || k >= Facts::carries + Facts::xs) return {};
@@ -249,7 +252,7 @@ template <class Facts> constexpr loop_buffer loop_buffer_of(int local) {
 /// The same of the kernel of a while loop's condition.
 template <class Facts> constexpr loop_buffer test_buffer_of(int local) {
   constexpr const auto& plan = Facts::condition::plan;
-  const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + local)])];
+  const buffer& b = buffer_of_kernel(plan, local);
   if (b.where == buffer::output) return {loop_buffer::test, 0};
   return b.where == buffer::input && b.number < Facts::tested ? loop_buffer{loop_buffer::carry, b.number} : loop_buffer{};
 }

@@ -68,6 +68,9 @@ constexpr int overwritten_operand(const schedule& s, int at, int b) {
   return -1;
 }
 
+/// Whether something else reads buffer `b` while step `at` runs: the gemm on whose rows that kernel runs.
+constexpr bool is_read_beside(const schedule& s, int at, int b) { return s.steps[std::size_t(at)].after_rows && touches(s, at - 1, b); }
+
 /// What the flag of a donated input says: any output may take its memory, or only output `o`.
 inline constexpr char donated_to_any = 1;
 constexpr char donated_to(std::size_t o) { return o < 100 ? char(2 + o) : 0; }
@@ -86,8 +89,7 @@ constexpr void donate(schedule& s, const flag_list& donated) {
       if ((to != donated_to_any && (to == 0 || to != donated_to(std::size_t(out.number)))) || in.type != out.type || !(in.dims == out.dims)) continue;
       bool taken = false;
       for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
-      // A kernel on the rows of a gemm runs while the gemm still reads.
-      if (s.steps[std::size_t(written)].after_rows) taken = taken || touches(s, written - 1, int(i));
+      taken = taken || is_read_beside(s, written, int(i));
       if (!taken && (in.last < group.first || (group.count == 1 && in.last == written && reads_in_place(s, written, int(i), int(o))) || overwritten_operand(s, written, int(o)) == int(i))) out.reuses = in.number;
     }
   }
@@ -103,8 +105,7 @@ constexpr void lend_outputs(schedule& s) {
     for (std::size_t i = 0; i < s.buffers.size(); ++i) {
       buffer& value = s.buffers[i];
       if (value.where != buffer::arena || value.first < 0 || value.last != written || value.type != out.type || !(value.dims == out.dims)) continue;
-      const bool is_read_beside = s.steps[std::size_t(written)].after_rows && touches(s, written - 1, int(i));
-      if (is_read_beside || !reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, first_step_with(s, int(i)), int(i)) >= 0) continue;
+      if (is_read_beside(s, written, int(i)) || !reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, first_step_with(s, int(i)), int(i)) >= 0) continue;
       for (int& b : s.step_buffers)
         if (b == int(i)) b = int(o);
       out.first = value.first;

@@ -152,14 +152,6 @@ class zone_pass {
     return reduced(zones_.items[n], 0);
   }
 
-  /// The least index along an axis at which x is m, or NaN.
-  static constexpr value least_index(value x, value m, int axis) {
-    const shape axes{axis};
-    value found = eq(x, broadcast_in_dim(m, x.dims(), complement(axes, x.rank())));
-    if (is_floating(x.type())) found = logical_or(found, ne(x, x));
-    const value index = iota(*x.b, dtype::int32, x.dims(), axis);
-    return reduce_min(select(found, index, full_like(index, double(std::numeric_limits<std::int32_t>::max()))), axes);
-  }
   /// The place of extremum m: in the first zone that has it.
   constexpr value place(int m) {
     const int x = g_.operand(m, 0);

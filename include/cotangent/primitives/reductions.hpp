@@ -252,6 +252,15 @@ struct reduce_or_p : boolean_reduction {
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a | b; }
 };
 
+/// The least index along an axis at which x is its extremum there, or NaN.
+constexpr value least_index(value x, value extremum, int axis) {
+  const shape axes{axis};
+  value found = eq(x, broadcast_in_dim(extremum, x.dims(), complement(axes, x.rank())));
+  if (is_floating(x.type())) found = logical_or(found, ne(x, x));
+  const value index = iota(*x.b, dtype::int32, x.dims(), axis);
+  return reduce_min(select(found, index, full_like(index, double(std::numeric_limits<std::int32_t>::max()))), axes);
+}
+
 /// The index of the extremum along one axis; the first at ties; a NaN counts as the extremum. Attribute: the axis.
 struct arg_extremum {
   static constexpr role kind = role::opaque;
@@ -274,12 +283,8 @@ struct arg_extremum {
  protected:
   /// As the least index at which the extremum lies: two reductions, which kernels compute.
   static constexpr value as_reductions(const call& c, value (*extreme)(value, const shape&)) {
-    const shape axes{axis(c)};
     const value x = c[0].type() == dtype::boolean ? convert(c[0], dtype::int32) : c[0];
-    value found = eq(x, broadcast_in_dim(extreme(x, axes), x.dims(), complement(axes, x.rank())));
-    if (is_floating(x.type())) found = logical_or(found, ne(x, x));
-    const value index = iota(*c.b, dtype::int32, x.dims(), axis(c));
-    return reduce_min(select(found, index, full_like(index, double(std::numeric_limits<std::int32_t>::max()))), axes);
+    return least_index(x, extreme(x, {axis(c)}), axis(c));
   }
 };
 struct argmax_p : arg_extremum {

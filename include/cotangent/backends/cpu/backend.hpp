@@ -285,8 +285,8 @@ template <class Executable> struct steps {
     const state& s;
     const row_blocks group;
     const extent rows, blocks;
-    extent together = 0;              // blocks of a task
-    extent shares = 1, at_once = 1;   // of the blocks; and how many of a share have sums of their own
+    extent together = 0;             // blocks of a task
+    extent shares = 1, at_once = 1;  // of the blocks; and how many of a share have sums of their own
     row_sums sums;
 
     template <class Visit> static void visit_sums(const state& of, const Visit& visit) { visit_group_sums<Group>(of, visit, members()); }
@@ -407,8 +407,7 @@ template <class Facts> struct reduced_ys {
   static constexpr std::uint64_t operation(int y) {
     constexpr const auto& plan = Facts::body::plan;
     for (const statement& s : plan.statements)
-      if (s.what == statement::reduce)
-        if (plan.buffers[std::size_t(plan.step_buffers[std::size_t(plan.steps[0].buffers + s.buffer)])].number == Facts::carries + y) return s.op_id;
+      if (s.what == statement::reduce && buffer_of_kernel(plan, s.buffer).number == Facts::carries + y) return s.op_id;
     return 0;
   }
   template <int Y> using type = type_of<Facts::result(Facts::carries + Y).type>;

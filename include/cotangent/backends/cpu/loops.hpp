@@ -286,6 +286,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
     if constexpr (plan.grouped) rows = smaller(smaller(group, b.last_row - row), extents[outer - 1] - at.index[outer - 1]);
     const bool some = plan.together > 1 && b.last_row - row >= plan.together && extents[outer - 1] - at.index[outer - 1] >= plan.together;
     if (some) rows = plan.together;
+    static_assert(Layout::shape.choice == 0 || plan.together == 1);
     [[maybe_unused]] extent left_out = 0;  // rows one after the other that add nothing
     if constexpr (Layout::shape.choice > 0 && outer == 0) left_out = leaves_row_out(steps, at, b.first_lane, sums[0]);
     else if constexpr (Layout::shape.choice > 0) {

@@ -5,6 +5,7 @@
 #include <cusolverDn.h>
 
 #include <cotangent/backends/cuda/memory.hpp>
+#include <cotangent/core/flag_scope.hpp>
 
 namespace cotangent::gpu {
 
@@ -92,15 +93,6 @@ namespace cotangent {
 
 /// Within its scope, this thread's products of float32 matrices on CUDA devices round the operands' elements to TF32, which has 10
 /// bits behind the point instead of 23, and sum in float32: several times as fast where the GPU has units for it. Scopes nest.
-class cuda_tf32_scope {
- public:
-  cuda_tf32_scope() { gpu::uses_tf32() = true; }
-  cuda_tf32_scope(const cuda_tf32_scope&) = delete;
-  cuda_tf32_scope& operator=(const cuda_tf32_scope&) = delete;
-  ~cuda_tf32_scope() { gpu::uses_tf32() = before_; }
-
- private:
-  bool before_ = gpu::uses_tf32();
-};
+class cuda_tf32_scope : flag_scope<gpu::uses_tf32> {};
 
 }  // namespace cotangent

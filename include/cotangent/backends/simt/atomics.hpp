@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <cotangent/core/flag_scope.hpp>
 #include <cotangent/core/macros.hpp>
 
 namespace cotangent {
@@ -51,15 +52,6 @@ template <class P, class T> COTANGENT_HD inline void add_atomically(T* at, T v) 
 /// Within its scope, this thread's scatters on devices that add, multiply, or take the least or greatest number combine updates as they
 /// come, with atomic operations, instead of sorting them by place first. Sums and products of floating-point numbers then differ in their
 /// last bits from run to run. Scopes nest.
-class atomic_scatter_scope {
- public:
-  atomic_scatter_scope() { simt::uses_atomics() = true; }
-  atomic_scatter_scope(const atomic_scatter_scope&) = delete;
-  atomic_scatter_scope& operator=(const atomic_scatter_scope&) = delete;
-  ~atomic_scatter_scope() { simt::uses_atomics() = before_; }
-
- private:
-  bool before_ = simt::uses_atomics();
-};
+class atomic_scatter_scope : flag_scope<simt::uses_atomics> {};
 
 }  // namespace cotangent
