@@ -202,44 +202,6 @@ def body_loss(parameters):
     return sum(s * s for s in end)
 
 
-def lorenz_field(s, parameters):
-    x, y, z = s
-    sigma, rho, beta = parameters
-    return sigma * (y - x), x * (rho - z) - y, x * y - beta * z
-
-
-def moved(s, h, k):
-    return tuple(a + h * b for a, b in zip(s, k))
-
-
-def lorenz(start, parameters, steps):
-    def step(_, s):
-        h = 0.01
-        k1 = lorenz_field(s, parameters)
-        k2 = lorenz_field(moved(s, h / 2, k1), parameters)
-        k3 = lorenz_field(moved(s, h / 2, k2), parameters)
-        k4 = lorenz_field(moved(s, h, k3), parameters)
-        return moved(moved(moved(moved(s, h / 6, k1), h / 3, k2), h / 3, k3), h / 6, k4)
-
-    return jax.lax.fori_loop(0, steps, step, start)
-
-
-def lorenz_of_state(s, p):
-    def field(s):
-        x, y, z = s
-        return jnp.stack((p[0] * (y - x), x * (p[1] - z) - y, x * y - p[2] * z))
-
-    def step(_, s):
-        h = 0.01
-        k1 = field(s)
-        k2 = field(s + h / 2 * k1)
-        k3 = field(s + h / 2 * k2)
-        k4 = field(s + h * k3)
-        return s + h / 6 * k1 + h / 3 * k2 + h / 3 * k3 + h / 6 * k4
-
-    return jax.lax.fori_loop(0, 1000, step, s)
-
-
 def heat_step(u, k):
     down = 0.5 * (k[1:] + k[:-1]) * (u[1:] - u[:-1])
     across = 0.5 * (k[:, 1:] + k[:, :-1]) * (u[:, 1:] - u[:, :-1])
@@ -264,17 +226,6 @@ def loops():
         parameters = tuple(jnp.float64(p) for p in (9.9, 0.001, -0.001, 0.0005, 0.1))
         for direction, f in ("forward", jax.jit(body_loss)), ("grad", jax.jit(jax.grad(body_loss))):
             record("loops", f"rigid body, 10,000 steps, {direction}", timed(lambda: jax.block_until_ready(f(parameters)), repetitions=15))
-
-    n = 65536
-    start = (1 + 1e-5 * jnp.arange(n, dtype=jnp.float32), jnp.ones(n, jnp.float32), jnp.full(n, 20, jnp.float32))
-    chaotic = tuple(jnp.float32(p) for p in (10, 28, 8 / 3))
-    forward = jax.jit(lambda p, s: lorenz(s, p, 1000))
-    gradient = jax.jit(jax.grad(lambda p, s: jnp.mean(lorenz(s, p, 100)[2])))
-    record("loops", "65,536 Lorenz systems, 1,000 steps", timed(lambda: jax.block_until_ready(forward(chaotic, start)), repetitions=15))
-    states, vector = jnp.stack(start, axis=1), jnp.stack(chaotic)
-    batched = jax.jit(jax.vmap(lorenz_of_state, in_axes=(0, None)))
-    record("loops", "65,536 Lorenz systems, vmap of a state [3]", timed(lambda: jax.block_until_ready(batched(states, vector)), repetitions=9))
-    record("loops", "65,536 Lorenz systems, 100 steps, grad", timed(lambda: jax.block_until_ready(gradient(chaotic, start)), repetitions=15))
 
     i = jnp.arange(64 * 64, dtype=jnp.float32)
     k, u, seen = (0.5 + 0.3 * jnp.sin(0.01 * i)).reshape(64, 64), jnp.sin(0.37 * i).reshape(64, 64), jnp.zeros((64, 64), jnp.float32)
@@ -489,6 +440,55 @@ def nearest():
     simulated(case + "gradient through the index", jax.grad(through_index, (0, 1)), q, p)
 
 
+def lorenz_field(s, parameters):
+    x, y, z = s
+    sigma, rho, beta = parameters
+    return sigma * (y - x), x * (rho - z) - y, x * y - beta * z
+
+
+def moved(s, h, k):
+    return tuple(a + h * b for a, b in zip(s, k))
+
+
+def lorenz(start, parameters, steps):
+    def step(_, s):
+        h = 0.01
+        k1 = lorenz_field(s, parameters)
+        k2 = lorenz_field(moved(s, h / 2, k1), parameters)
+        k3 = lorenz_field(moved(s, h / 2, k2), parameters)
+        k4 = lorenz_field(moved(s, h, k3), parameters)
+        return moved(moved(moved(moved(s, h / 6, k1), h / 3, k2), h / 3, k3), h / 6, k4)
+
+    return jax.lax.fori_loop(0, steps, step, start)
+
+
+def lorenz_of_state(s, p):
+    def field(s):
+        x, y, z = s
+        return jnp.stack((p[0] * (y - x), x * (p[1] - z) - y, x * y - p[2] * z))
+
+    def step(_, s):
+        h = 0.01
+        k1 = field(s)
+        k2 = field(s + h / 2 * k1)
+        k3 = field(s + h / 2 * k2)
+        k4 = field(s + h * k3)
+        return s + h / 6 * k1 + h / 3 * k2 + h / 3 * k3 + h / 6 * k4
+
+    return jax.lax.fori_loop(0, 1000, step, s)
+
+
+def lorenz_systems():
+    n = 65536
+    start = (1 + 1e-5 * jnp.arange(n, dtype=jnp.float32), jnp.ones(n, jnp.float32), jnp.full(n, 20, jnp.float32))
+    chaotic = tuple(jnp.float32(p) for p in (10, 28, 8 / 3))
+    mean_height = jax.value_and_grad(lambda p, s: jnp.mean(lorenz(s, p, 1000)[2]))
+    simulated("65,536 Lorenz systems, 1,000 steps", lambda p, s: lorenz(s, p, 1000), chaotic, start)
+    of_states = jax.vmap(lorenz_of_state, in_axes=(0, None))
+    simulated("65,536 Lorenz systems, vmap of a state [3]", of_states, jnp.stack(start, axis=1), jnp.stack(chaotic))
+    simulated("65,536 Lorenz systems, 1,000 steps: mean height and gradient", mean_height, chaotic, start)
+
+
 def systems():
     def solution(a, b):
         return jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(a), True), b)
@@ -505,7 +505,7 @@ def systems():
 
 
 def simulation():
-    for problem in (black_scholes, lennard_jones, arm, network_rows, shallow_water, elements, nearest, systems):
+    for problem in (lorenz_systems, black_scholes, lennard_jones, arm, network_rows, shallow_water, elements, nearest, systems):
         problem()
 
 

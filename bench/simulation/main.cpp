@@ -5,6 +5,7 @@
 int main(int argc, char** argv) {
   bench::init(argc, argv);
   simulation::ct::set_num_threads(2);
+  simulation::add_lorenz();
   simulation::add_black_scholes();
   simulation::add_lennard_jones();
   simulation::add_neighbours<false>();

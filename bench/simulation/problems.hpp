@@ -34,6 +34,7 @@ void add_attention();
 void add_black_scholes();
 template <bool Direct> void add_elements();
 void add_lennard_jones();
+void add_lorenz();
 void add_nearest();
 template <bool Own> void add_neighbours();
 template <ct::extent Width> void add_rows();

@@ -4,7 +4,7 @@
 ///
 /// The long axis may be as long as another one, queries as many as keys. It is told from that by a name: an extent that no other axis has.
 
-#include <cotangent/compiler/chunks.hpp>
+#include <cotangent/compiler/trajectories.hpp>
 
 namespace cotangent {
 
@@ -188,6 +188,8 @@ template <class Made, bool Cpu> struct make_canonical_of {
     constexpr extent rows = chunked_rows_of<whole, may_have_chunks_graph<Made, Cpu>>;
     if constexpr (rows != 0) return chunk_program(thaw(unchunked_graph<whole>), rows).run();
     else {
+      if constexpr (may_have_trajectories_graph<Made, Cpu>)
+        if (graph chunked = in_chunks_of_trajectories(thaw(unchunked_graph<whole>)); chunked.size() > 0) return chunked;
       if constexpr (may_have_batch_chunks_graph<Made, Cpu>)
         if (graph chunked = in_chunks_of_batch(thaw(unchunked_graph<whole>)); chunked.size() > 0) return chunked;
       if constexpr (may_have_zones_graph<Made, Cpu>) return with_zones(thaw(unchunked_graph<whole>));

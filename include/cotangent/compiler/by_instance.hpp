@@ -81,10 +81,13 @@ class by_instance {
   /// Whether node n's array has nothing to do with instances.
   constexpr bool is_shared(int n) const { return !g_[n].dims.contains(instances_) && !has_symbol(g_[n].dims); }
 
-  /// Whether operand k of node n is used instance by instance; otherwise all instances use all of it.
+  constexpr bool is_result(int n) const { return g_[n].op_id == primitive_of<element_p>.id; }
+  /// Whether operand k of node n is used instance by instance; otherwise all instances use all of it. What a loop of instances makes besides
+  /// is made with some of them as well.
   constexpr bool is_aligned(int n, int k) const {
     const node& x = g_[n];
     const int o = g_.operand(n, k), axis = axis_of(o), to = axis_of(n);
+    if (is_result(n) || (has_several_results(x) && is_result(o))) return true;
     if (axis < 0) return false;
     if (x.op->kind == role::gather && k == 0) {
       const axis_address address = addresses(n).axes[axis];
@@ -284,6 +287,28 @@ class part_body {
     if (!makes_as_it_is(c))
       for (extent& a : attributes_) a = of_some(a);
     return body.emit_inferred(c);
+  }
+  /// The results of the loop n, of these operands.
+  constexpr sequence<value> loop_again(int n, const sequence<value>& mapped) {
+    call_form form(g_, n);
+    for (call_form::result& r : form.results) r.dims = of_some(r.dims);
+    const graph& turn = g_.subgraphs[std::size_t(form.bodies[0])];
+    part_body part(turn, instances_, some_);
+    for (int i : turn.inputs) part[i] = part.body.input(turn[i].type, of_some(turn[i].dims));
+    sequence<value> operands_of_node;
+    for (int m = 0; m < turn.size(); ++m) {
+      if (turn[m].is_input()) continue;
+      operands_of_node.clear();
+      for (int k = 0; k < turn[m].operand_count; ++k) operands_of_node.push_back(part[turn.operand(m, k)]);
+      part[m] = part.again(m, operands_of_node);
+    }
+    for (int o : turn.outputs) part.body.g.outputs.push_back(part[o].id);
+    form.bodies[0] = body.add_subgraph(part.body.finish());
+    const sequence<extent> attributes = form.attributes();
+    call c = call_at(g_, n);
+    c.b = &body, c.bodies = nullptr, c.operands = mapped.data();
+    c.attributes = attributes.data(), c.attribute_count = int(attributes.size());
+    return results_of(body.emit(c));
   }
   constexpr extent of_some(extent e) const { return e == instances_ ? some_ : e; }
   constexpr shape of_some(shape dims) const {

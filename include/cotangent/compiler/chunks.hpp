@@ -5,6 +5,7 @@
 
 #include <cotangent/compiler/packets.hpp>
 #include <cotangent/compiler/zones.hpp>
+#include <cotangent/control/scan_primitive.hpp>
 
 namespace cotangent {
 
@@ -17,11 +18,26 @@ struct chunks_p : compiled_part {
   static constexpr std::string_view name = "chunks";
 };
 
+/// Whether a turn of a loop makes what it makes of instances instance by instance, and nothing else depends on them.
+class turn_by_instance : by_instance {
+ public:
+  constexpr turn_by_instance(const graph& turn, extent instances, extent most) : by_instance(turn, instances, most) {}
+  constexpr bool fits() {
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is_shared(n) && !(g_[n].is_input() ? is_of_instances(n) : works_by_instance(n))) return false;
+      for (int k = 0; k < g_[n].operand_count; ++k)
+        if (axis_of(g_.operand(n, k)) >= 0 && (is_shared(n) || !is_aligned(n, k))) return false;
+    }
+    return true;
+  }
+};
+
 /// What chunk_program looks for: chunks that gain of themselves, or the elements of a batch, one by one, if their bodies gain from chunks.
 struct chunk_choices {
   extent most_sums = 64;  // sums of their own that tasks may have
   extent much = 8;        // times what rows share and add to is what their arrays must take
   bool by_element = false;
+  bool trajectories = false;  // loops forward and back are worth chunks
   graph (*in_chunks)(const graph&) = nullptr;  // what runs in place of the body of an element; it has no nodes if that does not gain
 };
 
@@ -96,7 +112,21 @@ class chunk_program : by_instance {
   constexpr bool counts_rows(int n) const {
     return is(n, primitive_of<iota_p>.id) && is_small(n) && g_.attribute(n, g_[n].attribute_count - 1) == axis_of(n);
   }
+  constexpr bool is_loop(int n) const { return is(n, primitive_of<scan_p>.id); }
+  /// Whether all that the loop n makes of rows is made row by row, of carries, of what it has of each turn and of what all turns share.
+  constexpr bool loops_by_row(int n) {
+    const call_form form(g_, n);
+    const graph& turn = g_.subgraphs[std::size_t(form.bodies[0])];
+    if (!choices_.trajectories || form.own[0] == instances_ || turn.subgraphs.size() > 0 || turn.symbols.size() > 0) return false;
+    for (const call_form::result& r : form.results)
+      if (r.dims.contains(instances_) && only_axis(r.dims, instances_) < 0) return false;
+    for (int k = 0; k < g_[n].operand_count; ++k)
+      if (const int o = g_.operand(n, k); !is_shared(o) && !is_of_instances(o)) return false;
+    return turn_by_instance(turn, instances_, most_elements_).fits();
+  }
   constexpr bool works_by_row(int n) {
+    if (is_loop(n)) return loops_by_row(n);
+    if (is_result(n)) return inside_[std::size_t(g_.operand(n, 0))];
     if (is_product(n)) return multiplies(n);
     if (is(n, primitive_of<iota_p>.id)) return is_small(n);
     return !is(n, primitive_of<window_p>.id) && works_by_instance(n);
@@ -108,6 +138,7 @@ class chunk_program : by_instance {
     extent shared_bytes = 0, sum_bytes = 0;  // of matrices, and of what is summed
     double flops = 0;                        // per row
     bool sums_products = false;              // of what is made of each row, or of rows that lie one after the other
+    bool has_trajectories = false;           // what a loop keeps of each turn for another
     bool reads_rows = false;
   };
   constexpr work work_of(int stage) const {
@@ -126,13 +157,15 @@ class chunk_program : by_instance {
       double terms = x.op->flops;
       for (int k = 0; k < x.operand_count; ++k) {
         const int o = g_.operand(n, k);
-        const bool of_rows = is_aligned(n, k), made_here = is_in(o, stage);
+        const bool of_rows = is_aligned(n, k) && axis_of(o) >= 0, made_here = is_in(o, stage);
         if (of_rows && made_here && is_product(n) && sums_[std::size_t(n)]) w.sums_products = true;
-        if (of_rows && (is_product(n) || !made_here) && !is_number(o)) {
+        const bool is_trajectory = of_rows && made_here && is_loop(n) && is_result(o) && axis_of(o) > 0;
+        if (is_trajectory) w.has_trajectories = true;
+        if (of_rows && (is_product(n) || is_trajectory || !made_here) && !is_number(o)) {
           const extent more = count_once(o, w.row_bytes, elements_of(o));
-          if (!made_here || is_product(o)) w.kept_bytes += more;
+          if (!made_here || is_product(o) || is_trajectory) w.kept_bytes += more;
         }
-        if (!of_rows && !is_number(o)) count_once(o, w.shared_bytes, all_elements_of(o));
+        if (!of_rows && !made_here && !is_number(o)) count_once(o, w.shared_bytes, all_elements_of(o));
         if (of_rows && !made_here && !is_number(o)) w.reads_rows = true;
       }
       if (is_product(n)) {
@@ -143,22 +176,32 @@ class chunk_program : by_instance {
       }
       if (sums_[std::size_t(n)]) w.sum_bytes += g_[n].dims.size() * size_of(x.type);
       else if (is_product(n)) w.kept_bytes += count_once(n, w.row_bytes, elements_of(n));
-      w.flops += terms * double(sums_[std::size_t(n)] && !is_product(n) ? elements_of(g_.operand(n, 0)) : sums_[std::size_t(n)] ? g_[n].dims.size() : elements_of(n));
+      const bool sums_rows = sums_[std::size_t(n)];
+      if (is_loop(n)) w.flops += operations_of_loop(n);
+      else if (!is_result(n)) w.flops += terms * double(!sums_rows ? elements_of(n) : is_product(n) ? x.dims.size() : elements_of(g_.operand(n, 0)));
     }
     return w;
+  }
+  /// Of all turns, per row.
+  constexpr double operations_of_loop(int n) const {
+    const call_form form(g_, n);
+    double operations = 0;
+    for (const node& x : g_.subgraphs[std::size_t(form.bodies[0])].nodes)
+      if (!x.is_input() && x.dims.contains(instances_)) operations += x.op->flops * double(erase(x.dims, only_axis(x.dims, instances_)).size());
+    return operations * double(form.own[0]);
   }
   /// Whether a stage is better done in chunks: its arrays are larger than the caches that cores have for themselves, and much larger than
   /// what each chunk uses and adds to.
   constexpr bool gains(const work& w) const {
     constexpr extent least_bytes = 1 << 20;
     const extent bytes = count() * w.row_bytes, rows = rows_of_chunk(w);
-    return w.sums_products && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
+    return (w.sums_products || w.has_trajectories) && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
   }
   /// Rows of which the arrays fit into a cache, more where what they share needs one anyway. A divisor of all where there is one.
   constexpr extent rows_of_chunk(const work& w) const {
-    constexpr extent near_bytes = 1 << 18, far_bytes = 1 << 23, least = 16, most = 1 << 12, unit = 8;
+    constexpr extent near_bytes = 1 << 18, trajectory_bytes = 1 << 19, far_bytes = 1 << 23, least = 16, most = 1 << 12, unit = 8;
     const auto between = [](extent x, extent low, extent high) { return x < low ? low : x > high ? high : x; };
-    const extent bytes = between(w.shared_bytes + w.sum_bytes, near_bytes, far_bytes);
+    const extent bytes = between(w.shared_bytes + w.sum_bytes, w.has_trajectories ? trajectory_bytes : near_bytes, far_bytes);
     const extent wanted = between(bytes / (w.kept_bytes > 0 ? w.kept_bytes : 1), least, most) / unit * unit;
     if (is_symbol(instances_)) return wanted;
     for (extent rows = wanted + wanted / 4; rows > wanted / 2; --rows)
@@ -178,13 +221,30 @@ class chunk_program : by_instance {
       flag_list gain;  // per stage: only those with products that sum over the rows may
       gain.assign(std::size_t(last_stage_) + 1, false);
       for (int n = 0; n < g_.size(); ++n)
-        if (inside_[std::size_t(n)] && (sums_[std::size_t(n)] || choices_.by_element) && is_product(n)) gain[std::size_t(stage_[std::size_t(n)])] = true;
+        if (inside_[std::size_t(n)] && (is_loop(n) || ((sums_[std::size_t(n)] || choices_.by_element) && is_product(n)))) gain[std::size_t(stage_[std::size_t(n)])] = true;
       for (int stage = 0; stage <= last_stage_; ++stage) gain[std::size_t(stage)] = gain[std::size_t(stage)] && (choices_.by_element || gains(work_of(stage)));
       for (int n = 0; n < g_.size(); ++n) {
         if (!inside_[std::size_t(n)] || gain[std::size_t(stage_[std::size_t(n)])]) continue;
         inside_[std::size_t(n)] = false, all_gain = false;
       }
+      all_gain = leave_out_shared_results() && all_gain;
     }
+  }
+  /// A loop whose result that is not of rows goes anywhere but into another loop of its stage is done as it was. Returns whether there is none.
+  constexpr bool leave_out_shared_results() {
+    bool none = true;
+    const auto leave_out = [&](int result) {
+      if (!is_result(result) || !inside_[std::size_t(result)] || axis_of(result) >= 0) return;
+      const int loop = g_.operand(result, 0);
+      inside_[std::size_t(loop)] = none = false;
+      for (int n = loop; n < g_.size(); ++n)
+        if (is_result(n) && g_.operand(n, 0) == loop) inside_[std::size_t(n)] = false;
+    };
+    for (int n = 0; n < g_.size(); ++n)
+      for (int k = 0; k < g_[n].operand_count; ++k)
+        if (const int o = g_.operand(n, k); !(is_loop(n) && is_in(n, stage_[std::size_t(o)]))) leave_out(o);
+    for (int o : g_.outputs) leave_out(o);
+    return none;
   }
 
   constexpr void make_chunks(replay& r, int stage) {
@@ -217,10 +277,12 @@ class chunk_program : by_instance {
   }
   /// The nodes of a stage, into a body whose first input is the number of its first row. Returns those that are its results.
   constexpr sequence<int> fill(part_body& part, replay& r, int stage, const flag_list& leaves) const {
-    sequence<int> results;
+    sequence<int> results, loops;
+    sequence<sequence<value>> results_of_loops;
     sequence<value> mapped;
     const auto operand = [&](int n, int k) {
       const int o = g_.operand(n, k);
+      if (is_result(o) && is_in(o, stage)) return part[o];
       return part.operand(o, r.map[std::size_t(o)], is_aligned(n, k) ? axis_of(o) : -1);
     };
     const value first = part.body.input(dtype::int32, {});
@@ -230,9 +292,16 @@ class chunk_program : by_instance {
     for (int n = 0; n < g_.size(); ++n) {
       if (!is_in(n, stage)) continue;
       mapped.clear();
-      for (int k = 0; k < g_[n].operand_count; ++k) mapped.push_back(operand(n, k));
+      for (int k = 0; k < g_[n].operand_count && !is_result(n); ++k) mapped.push_back(operand(n, k));
       value& v = part[n];
-      v = part.again(n, mapped);
+      if (is_loop(n)) {
+        loops.push_back(n), results_of_loops.push_back(part.loop_again(n, mapped));
+        continue;
+      }
+      if (is_result(n)) {
+        for (std::size_t i = 0; i < loops.size(); ++i)
+          if (loops[i] == g_.operand(n, 0)) v = results_of_loops[i][std::size_t(g_.attribute(n, 0))];
+      } else v = part.again(n, mapped);
       if (counts_rows(n)) v = v + broadcast_in_dim(convert(first, v.type()), v.dims(), shape{});
       if (!leaves[std::size_t(n)]) continue;
       results.push_back(n);

@@ -95,12 +95,13 @@ class residual_choice {
       else
         for (int l : leaves[i]) kept[std::size_t(l)] = true;
     }
+    give_up_what_is_near(wanted);
   }
 
   flag_list kept, known;
 
  private:
-  static constexpr std::size_t most_leaves = 8;
+  static constexpr std::size_t most_leaves = 8, most_operations = 8;
   static constexpr int most_visits = 64;
   const graph& g_;
   residuals policy_;
@@ -136,6 +137,35 @@ class residual_choice {
     if (!is_cheap(n)) leaves.push_back(n);
     else
       for (int k = 0; k < g_[n].operand_count; ++k) add_leaves(g_.operand(n, k), leaves, visits);
+  }
+  /// Gives up values that a few operations compute from what is kept besides and from what is computed again anyway.
+  constexpr void give_up_what_is_near(const sequence<int>& wanted) {
+    flag_list again;
+    again.assign(g_.nodes.size(), false);
+    sequence<int> more;
+    const auto take = [&] {
+      for (int m : more) again[std::size_t(m)] = true;
+      more.clear();
+    };
+    for (int n : wanted) {
+      if (!is_there(n, again) && !find_operations(n, again, more, g_.nodes.size())) more.clear();
+      take();
+    }
+    for (int n = g_.size(); n-- > 0;) {
+      if (!kept[std::size_t(n)]) continue;
+      kept[std::size_t(n)] = false;
+      if (!find_operations(n, again, more, most_operations)) kept[std::size_t(n)] = true, more.clear();
+      take();
+    }
+  }
+  constexpr bool is_there(int n, const flag_list& again) const { return is_free(n) || kept[std::size_t(n)] || again[std::size_t(n)]; }
+  /// Adds to `more` what computes n of what is there; false if it is not cheap, or more than so many operations.
+  constexpr bool find_operations(int n, const flag_list& again, sequence<int>& more, std::size_t most) const {
+    if (!is_cheap(n) || more.size() == most) return false;
+    more.push_back(n);
+    for (int k = 0; k < g_[n].operand_count; ++k)
+      if (const int o = g_.operand(n, k); !is_there(o, again) && !contains(more, o) && !find_operations(o, again, more, most)) return false;
+    return true;
   }
   constexpr void keep_marked(int n) {
     flag_list seen;

@@ -1,5 +1,6 @@
 /// Time and accuracy of the vector maths functions on 4096 elements, against glibc's vector library (libmvec), loops over its scalar
-/// functions, Eigen's array functions, and where they are installed xsimd, Highway (contrib/math) and SLEEF, each called directly.
+/// functions, Eigen's array functions, and where they are installed xsimd, Highway (contrib/math) and SLEEF, each called directly;
+/// of VECTOR_MATHS_TYPE.
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,7 @@
 #include <sleef.h>
 #endif
 
-#include "harness.hpp"
+#include "../harness.hpp"
 
 #if defined(__GLIBC__) && defined(COTANGENT_AVX512)
 #define VECTOR_LIBRARY 1
@@ -255,9 +256,7 @@ template <class T> void measure_all() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  bench::init(argc, argv);
-  measure_all<float>();
-  measure_all<double>();
-  return bench::run(argc, argv);
-}
+namespace vector_maths {
+template <class T> void add();
+template <> void add<VECTOR_MATHS_TYPE>() { measure_all<VECTOR_MATHS_TYPE>(); }
+}  // namespace vector_maths

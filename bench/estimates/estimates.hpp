@@ -1,17 +1,25 @@
+#pragma once
 /// The cost model against the clock: programs of elements beside the same over arrays, on one thread. A case's name has the ratio
 /// that `explain` expects of the two; the row's ratio is the one measured.
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <tuple>
 
 #include <cotangent/cotangent.hpp>
 
-#include "harness.hpp"
-#include "inputs.hpp"
+#include "../harness.hpp"
+#include "../inputs.hpp"
 
-namespace {
+namespace estimates {
 
 namespace ct = cotangent;
+
+void add_determinants();
+void add_distances();
+void add_rotations();
 
 /// The program over arrays of a function whose own program is one of elements.
 template <class F, class... V> struct make_arrays {
@@ -54,33 +62,9 @@ template <class F, class... A> void add(const std::string& name, F, A... x) {
   bench::compare("estimates", name + ", expected " + expected, 1, "arrays", [] { return bench::sides{[] { b.run_elements(); }, [] { b.run_arrays(); }}; });
 }
 
-constexpr auto distance = [](auto a, auto b) { return ct::sum(ct::square(a - b)); };
-constexpr auto distances = ct::vmap(ct::vmap(distance, ct::in_axes<ct::none, 0>), ct::in_axes<0, ct::none>);
-constexpr auto nearest = [](auto x, auto y) { return ct::min(distances(x, y), ct::axis<1>); };
-constexpr auto rotated = ct::vmap([](auto m, auto v) { return ct::matmul(m, ct::matmul(m, v)) / ct::sqrt(ct::sum(v * v) + 1.0f); });
-constexpr auto determinants = ct::vmap([](auto m) {
-  return ct::dot(m(ct::index<0>), ct::cross(m(ct::index<1>), m(ct::index<2>)));
-});
-constexpr auto slopes = ct::vmap(ct::grad([](auto m) {
-  const auto d = ct::dot(m(ct::index<0>), ct::cross(m(ct::index<1>), m(ct::index<2>)));
-  return ct::log(d * d + 1.0f) + ct::sum(m * m);
-}));
-constexpr auto lengths = ct::vmap([](auto v) { return ct::sqrt(ct::sum(v * v)); });
-
 template <class X> X random(X x) {
   bench::source().uniform(-1, 1, x);
   return x;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  bench::init(argc, argv);
-  ct::set_num_threads(1);
-  add("distance to the nearest, 1,000 and 2,000 points", nearest, random(ct::array<float, 1000, 3>()), random(ct::array<float, 2000, 3>()));
-  add("100,000 rotations", rotated, random(ct::array<float, 100000, 3, 3>()), random(ct::array<float, 100000, 3>()));
-  add("100,000 determinants", determinants, random(ct::array<float, 100000, 3, 3>()));
-  add("100,000 gradients of functions of determinants", slopes, random(ct::array<float, 100000, 3, 3>()));
-  add("100,000 lengths of 4 numbers", lengths, random(ct::array<float, 100000, 4>()));
-  return bench::run(argc, argv);
-}
+}  // namespace estimates
