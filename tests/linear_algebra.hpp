@@ -15,6 +15,10 @@ constexpr auto triangles = [](auto a, auto b) {
   return std::tuple(la::solve_triangular(a, b), la::solve_triangular(a, b, la::lower), la::solve_triangular(a, b, la::transposed),
                     la::solve_triangular(a, b, la::unit_diagonal, la::lower, la::transposed), la::cho_solve(a, b));
 };
+constexpr auto eigenvectors = [](auto a) { return ct::linalg::eigh(a); };
+constexpr auto orthogonal = [](auto a) { return ct::linalg::qr(a); };
+constexpr auto singular = [](auto a) { return ct::linalg::svd(a); };
+constexpr auto determinants = [](auto a) { return std::tuple_cat(std::tuple(ct::linalg::det(a)), ct::linalg::slogdet(a)); };
 
 /// Matrices with a large diagonal, all of them different; the largest element of most columns is not on it.
 template <class T, ct::extent... E> ct::array<T, E...> matrices_of(bool symmetric, const ct::shape& s) {

@@ -1,10 +1,12 @@
 /// The interpreter: see reference.hpp.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include <cotangent/control/control.hpp>
 #include <cotangent/transforms/simplify.hpp>
@@ -175,6 +177,110 @@ std::vector<double> lu(std::vector<double> a, std::size_t n) {
   }
   a.insert(a.end(), pivots.begin(), pivots.end());
   return a;
+}
+
+/// Negates column j of x [rows, n], and that of `with`, where the first of the greatest elements (within a thousandth) is negative.
+void choose_sign(std::vector<double>& x, std::size_t n, std::size_t j, std::vector<double>* with = nullptr) {
+  double greatest = 0;
+  for (std::size_t i = j; i < x.size(); i += n)
+    if (std::abs(x[i]) > 1.001 * std::abs(greatest)) greatest = x[i];
+  if (!(greatest < 0)) return;
+  for (std::size_t i = j; i < x.size(); i += n) x[i] = -x[i];
+  for (std::size_t i = j; with && i < with->size(); i += n) (*with)[i] = -(*with)[i];
+}
+/// The eigenvalues of a symmetric matrix, ascending, and its vectors as columns: the greatest element off the diagonal is rotated away, again
+/// and again.
+std::pair<std::vector<double>, std::vector<double>> eigenvectors(std::vector<double> a, std::size_t n) {
+  std::vector<double> v(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i) v[i * n + i] = 1;
+  for (;;) {
+    std::size_t p = 0, q = 0;
+    double greatest = 0, norm = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) {
+        norm += std::abs(a[i * n + j]);
+        if (i < j && std::abs(a[i * n + j]) > greatest) greatest = std::abs(a[i * n + j]), p = i, q = j;
+      }
+    if (!std::isfinite(norm)) return {std::vector<double>(n, std::nan("")), std::vector<double>(n * n, std::nan(""))};
+    if (greatest <= 1e-18 * norm) break;
+    const double angle = 0.5 * std::atan2(2 * a[p * n + q], a[q * n + q] - a[p * n + p]), c = std::cos(angle), s = std::sin(angle);
+    const auto turn = [&](double& x, double& y) { x = std::exchange(y, s * x + c * y) * -s + c * x; };
+    for (std::size_t i = 0; i < n; ++i) turn(a[i * n + p], a[i * n + q]), turn(v[i * n + p], v[i * n + q]);
+    for (std::size_t i = 0; i < n; ++i) turn(a[p * n + i], a[q * n + i]);
+    a[p * n + q] = a[q * n + p] = 0;
+  }
+  std::vector<std::size_t> order(n);
+  for (std::size_t i = 0; i < n; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return a[i * n + i] < a[j * n + j]; });
+  std::vector<double> values(n), vectors(n * n);
+  for (std::size_t j = 0; j < n; ++j) {
+    values[j] = a[order[j] * n + order[j]];
+    for (std::size_t i = 0; i < n; ++i) vectors[i * n + j] = v[i * n + order[j]];
+    choose_sign(vectors, n, j);
+  }
+  return {values, vectors};
+}
+/// What qr_p gives, by the method of Gram and Schmidt, each column twice.
+std::vector<double> qr(const std::vector<double>& a, std::size_t m, std::size_t n) {
+  std::vector<double> x(2 * m * n, 0);
+  double *const q = x.data(), *const r = q + m * n;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < m; ++i) q[i * n + j] = a[i * n + j];
+    for (int round = 0; round < 2; ++round)
+      for (std::size_t k = 0; k < j; ++k) {
+        double sum = 0;
+        for (std::size_t i = 0; i < m; ++i) sum += q[i * n + k] * q[i * n + j];
+        for (std::size_t i = 0; i < m; ++i) q[i * n + j] -= sum * q[i * n + k];
+        r[k * n + j] += sum;
+      }
+    double squares = 0;
+    for (std::size_t i = 0; i < m; ++i) squares += q[i * n + j] * q[i * n + j];
+    r[j * n + j] = std::sqrt(squares);
+    for (std::size_t i = 0; i < m; ++i) q[i * n + j] /= r[j * n + j];
+  }
+  return x;
+}
+/// What svd_p gives: the eigenvalues of [[0, a], [aᵀ, 0]] are plus and minus a's singular values.
+std::vector<double> svd(const std::vector<double>& a, std::size_t m, std::size_t n) {
+  const std::size_t all = m + n;
+  std::vector<double> both(all * all, 0), u(m * n), v(n * n), x(3 * m * n, 0);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) both[i * all + m + j] = both[(m + j) * all + i] = a[i * n + j];
+  const auto [values, vectors] = eigenvectors(both, all);
+  for (std::size_t j = 0; j < n; ++j) {
+    const std::size_t from = all - 1 - j;
+    x[m * n + j] = values[from];
+    for (std::size_t i = 0; i < m; ++i) u[i * n + j] = std::sqrt(2) * vectors[i * all + from];
+    for (std::size_t i = 0; i < n; ++i) v[i * n + j] = std::sqrt(2) * vectors[(m + i) * all + from];
+    choose_sign(v, n, j, &u);
+  }
+  std::copy(u.begin(), u.end(), x.begin());
+  std::copy(v.begin(), v.end(), x.begin() + std::ptrdiff_t(2 * m * n));
+  return x;
+}
+/// By minors.
+double determinant(const std::vector<double>& a, std::size_t n) {
+  if (n == 0) return 1;
+  double sum = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    std::vector<double> minor;
+    for (std::size_t i = 1; i < n; ++i)
+      for (std::size_t k = 0; k < n; ++k)
+        if (k != j) minor.push_back(a[i * n + k]);
+    sum += (j % 2 ? -1 : 1) * a[j] * determinant(minor, n - 1);
+  }
+  return sum;
+}
+std::vector<double> adjugate(const std::vector<double>& a, std::size_t n) {
+  std::vector<double> x(n * n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      std::vector<double> minor;
+      for (std::size_t k = 0; k < n * n; ++k)
+        if (k / n != i && k % n != j) minor.push_back(a[k]);
+      x[j * n + i] = ((i + j) % 2 ? -1 : 1) * determinant(minor, n - 1);
+    }
+  return x;
 }
 
 struct interpreter {
@@ -365,6 +471,28 @@ struct interpreter {
           y = solution(matrix, {last.x.begin() + std::ptrdiff_t(k * size), last.x.begin() + std::ptrdiff_t((k + 1) * size)}, n, m);
         }
         std::copy(y.begin(), y.end(), r.x.begin() + std::ptrdiff_t(k * size));
+      }
+    } else if (name == "qr" || name == "eigh" || name == "svd" || name == "determinant" || name == "adjugate") {
+      const int rank = in(0).dims.rank;
+      const std::size_t m = std::size_t(in(0).dims[rank - 2]), n = std::size_t(in(0).dims[rank - 1]), size = m * n;
+      std::size_t number = 1, at = 0;
+      for (int k = 0; k + 2 < rank; ++k) number *= std::size_t(in(0).dims[k]);
+      for (std::size_t k = 0; k < number; ++k) {
+        const std::vector<double> a(in(0).x.begin() + std::ptrdiff_t(k * size), in(0).x.begin() + std::ptrdiff_t((k + 1) * size));
+        std::vector<double> y;
+        if (name == "qr") y = qr(a, m, n);
+        else if (name == "svd") y = svd(a, m, n);
+        else if (name == "adjugate") y = adjugate(a, n);
+        else if (name == "determinant") y = {attribute(0) != 0 ? std::log(std::abs(determinant(a, n))) : determinant(a, n)};
+        else {
+          std::vector<double> symmetric = a;
+          for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = i; j < n; ++j) symmetric[i * n + j] = symmetric[j * n + i];
+          const auto [values, vectors] = eigenvectors(symmetric, n);
+          y = values;
+          y.insert(y.end(), vectors.begin(), vectors.end());
+        }
+        for (double e : y) r.x[at++] = e;
       }
     } else if (name == "argsort") {
       const int axis = int(attribute(0));

@@ -76,6 +76,101 @@ struct inv {
   }
 };
 
+
+/// Whether matrices [..., m, n] have no fewer rows than columns. If one extent is known at run time only, it is taken as the greater one, and
+/// two of them as equal; calls then check that.
+enum class proportion { unknown, tall, wide };
+constexpr proportion proportion_of(std::string_view who, value a) {
+  const int rank = a.rank();
+  if (rank < 2) {
+    a.b->fail(message{} << who << ": matrices [..., m, n] are needed, got " << a.dims());
+    return proportion::unknown;
+  }
+  const extent m = a.dims()[rank - 2], n = a.dims()[rank - 1];
+  symbol_table& symbols = a.b->symbols;
+  if (is_symbol(m) && is_symbol(n)) return is_square(who, a) ? proportion::tall : proportion::unknown;
+  if (is_symbol(m)) symbols.require_at_least(m, n);
+  if (is_symbol(n)) symbols.require_at_least(n, m);
+  return is_symbol(m) || (!is_symbol(n) && m >= n) ? proportion::tall : proportion::wide;
+}
+/// Columns [first, last) of matrices.
+constexpr value some_columns(value a, extent first, extent last) {
+  return transposed_matrices(some_rows(transposed_matrices(a), first, last - first));
+}
+
+struct qr_part {
+  bool triangular;
+  constexpr value operator()(value a) const {
+    a = inexact(a);
+    const proportion p = proportion_of("linalg.qr", a);
+    if (p == proportion::unknown) return a;
+    const extent m = a.dims()[a.rank() - 2], n = a.dims()[a.rank() - 1];
+    if (p == proportion::tall) return part_of(cotangent::qr(a), triangular, triangular ? n : m);
+    const value square = cotangent::qr(some_columns(a, 0, m)), q = part_of(square, 0, m);
+    if (!triangular) return q;
+    return concatenate({part_of(square, 1, m), matrix_products(transposed_matrices(q), some_columns(a, m, n))}, a.rank() - 1);
+  }
+};
+struct eigh_part {
+  bool vectors;
+  constexpr value operator()(value a) const {
+    a = inexact(a);
+    if (!is_square("linalg.eigh", a)) return a;
+    const value all = cotangent::eigh(symmetrized(a));
+    if (vectors) return some_rows(all, 1, a.dims()[a.rank() - 1]);
+    return reshape(some_rows(all, 0, 1), erase(a.dims(), a.rank() - 2));
+  }
+};
+enum class svd_factor { left, values, right };
+struct svd_part {
+  svd_factor factor;
+  constexpr value operator()(value a) const {
+    a = inexact(a);
+    const proportion p = proportion_of("linalg.svd", a);
+    if (p == proportion::unknown) return a;
+    const bool wide = p == proportion::wide;
+    if (wide) a = transposed_matrices(a);
+    const int rank = a.rank();
+    const value parts = cotangent::svd(a);
+    if (factor == svd_factor::values) return reshape(part_of(parts, 1, 1), erase(a.dims(), rank - 2));
+    const bool left = factor == svd_factor::left;
+    const value vectors = left != wide ? part_of(parts, 0, a.dims()[rank - 2]) : part_of(parts, 2, a.dims()[rank - 1]);
+    return left ? vectors : transposed_matrices(vectors);
+  }
+};
+
+/// One number per matrix.
+constexpr value one_each(value x, const shape& of) {
+  shape batch = of;
+  batch.rank -= 2;
+  return reshape(x, batch);
+}
+struct det {
+  constexpr value operator()(value a) const {
+    a = inexact(a);
+    if (!is_square("linalg.det", a)) return a;
+    const extent n = a.dims()[a.rank() - 1];
+    if (n < 1 || n > 3) return one_each(determinant(a, lu(a), false), a.dims());
+    const auto at = [&](extent i, extent j) { return one_each(some_columns(some_rows(a, i, 1), j, j + 1), a.dims()); };
+    const auto minor = [&](extent j, extent k) { return at(n - 2, j) * at(n - 1, k) - at(n - 2, k) * at(n - 1, j); };
+    if (n == 1) return at(0, 0);
+    return n == 2 ? minor(0, 1) : at(0, 0) * minor(1, 2) - at(0, 1) * minor(0, 2) + at(0, 2) * minor(0, 1);
+  }
+};
+struct slogdet_part {
+  bool logarithm;
+  constexpr value operator()(value a) const {
+    a = inexact(a);
+    if (!is_square("linalg.slogdet", a)) return a;
+    const value factors = lu(a);
+    if (logarithm) return one_each(determinant(a, factors, true), a.dims());
+    const extent n = a.dims()[a.rank() - 1];
+    const value diagonal = diagonal_row(some_rows(factors, 0, n)), pivots = some_rows(factors, n, 1);
+    const value stays = eq(pivots, iota(*a.b, a.type(), pivots.dims(), pivots.rank() - 1));
+    return reduce_prod(select(stays, sign(diagonal), -sign(diagonal)), {a.rank() - 2, a.rank() - 1});
+  }
+};
+
 }  // namespace functions
 
 /// The lower triangular L of a = L Lᵀ for symmetric positive definite matrices [..., n, n], of which (a + aᵀ) / 2 is taken; all NaN for
@@ -96,6 +191,31 @@ template <class A, class B> requires tensor_pair<A, B>
 constexpr auto solve(const A& a, const B& b) { return apply_mixed<functions::solve{}>(a, b); }
 /// The inverses of matrices [..., n, n]; `solve` is faster and more accurate where one is only multiplied. JAX: jnp.linalg.inv.
 template <tensor A> constexpr auto inv(const A& a) { return apply<functions::inv{}>(a); }
+/// The determinants [...] of matrices [..., n, n]. Up to 3 x 3 they are sums of products; the derivative of larger ones, by LU factors, is their
+/// adjugate, which singular matrices have as well. JAX: jnp.linalg.det.
+template <tensor A> constexpr auto det(const A& a) { return apply<functions::det{}>(a); }
+/// The signs and the logarithms of the absolute values of the determinants of matrices [..., n, n], each [...]; 0 and -inf for singular ones.
+/// JAX: jnp.linalg.slogdet.
+template <tensor A> constexpr auto slogdet(const A& a) { return std::tuple(apply<functions::slogdet_part{false}>(a), apply<functions::slogdet_part{true}>(a)); }
+/// Q [..., m, k] with orthonormal columns and R [..., k, n], upper triangular, of a = Q R for matrices a [..., m, n] and k = min(m, n). R's
+/// diagonal is not negative. Derivatives need independent first k columns. Of two extents of which one is known at run time only, that one must be
+/// the greater; if both are, they must be equal. JAX: jnp.linalg.qr, which leaves the signs open.
+template <tensor A> constexpr auto qr(const A& a) { return std::tuple(apply<functions::qr_part{false}>(a), apply<functions::qr_part{true}>(a)); }
+/// The eigenvalues w [..., n], ascending, and eigenvectors v [..., n, n], as columns, of symmetric matrices [..., n, n], of which (a + aᵀ) / 2 is
+/// taken. In each vector the element of the greatest magnitude is positive. The derivatives of the vectors divide by differences of the
+/// values; those of the values exist where some are equal, too. NaN for matrices that are not finite. JAX: jnp.linalg.eigh.
+template <tensor A> constexpr auto eigh(const A& a) { return std::tuple(apply<functions::eigh_part{false}>(a), apply<functions::eigh_part{true}>(a)); }
+/// The eigenvalues alone. JAX: jnp.linalg.eigvalsh.
+template <tensor A> constexpr auto eigvalsh(const A& a) { return apply<functions::eigh_part{false}>(a); }
+/// U [..., m, k], the singular values s [..., k], descending, and Vᵀ [..., k, n] of a = U diag(s) Vᵀ for matrices a [..., m, n] and
+/// k = min(m, n). Derivatives of U and V divide by differences of the values' squares; those of the values exist where some are equal, too.
+/// NaN for matrices that are not finite. Run-time extents: as for qr. JAX: jnp.linalg.svd(a, full_matrices=False).
+template <tensor A> constexpr auto svd(const A& a) {
+  using functions::svd_factor, functions::svd_part;
+  return std::tuple(apply<svd_part{svd_factor::left}>(a), apply<svd_part{svd_factor::values}>(a), apply<svd_part{svd_factor::right}>(a));
+}
+/// The singular values alone. JAX: jnp.linalg.svdvals.
+template <tensor A> constexpr auto svdvals(const A& a) { return apply<functions::svd_part{functions::svd_factor::values}>(a); }
 /// The 2-norm of vectors along an axis, or of all elements (of a matrix: Frobenius). Its derivative at 0 is NaN. JAX: jnp.linalg.norm.
 template <tensor X, class... Tags> constexpr auto norm(const X& x, Tags... tags) { return sqrt(sum(x * x, tags...)); }
 

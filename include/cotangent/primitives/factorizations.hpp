@@ -108,6 +108,7 @@ struct element_arithmetic {
     match_ranks(x, y);
     return gt(x, y);
   }
+  constexpr value zero(value x) const { return eq(x, zeros_like(x)); }
   /// Exchanges the rows i and k of a matrix where the mask is true.
   constexpr void exchange_rows(element_matrix& m, extent i, extent k, value mask) const {
     for (extent j = 0; j < m.columns; ++j) {
@@ -264,8 +265,10 @@ struct lu_p : of_matrices {
         }
         for (extent i = k + 1; i < n; ++i)
           if (a(i, k)) x.exchange_rows(a, i, k, same_row(x, pivot, i));
+        value divisor = x.filled(a(k, k));  // of zeros, if it is 0
+        if (k + 1 < n) divisor = x.chosen(x.zero(divisor), x.number(1), divisor);
         for (extent i = k + 1; i < n; ++i) {
-          a(i, k) = x.quotient(a(i, k), a(k, k));
+          a(i, k) = x.quotient(a(i, k), divisor);
           for (extent j = k + 1; j < n; ++j) a(i, j) = x.minus_product(a(i, j), a(i, k), a(k, j));
         }
         pivots.push_back(pivot);

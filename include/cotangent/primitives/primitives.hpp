@@ -21,4 +21,5 @@
 #include <cotangent/primitives/sorting.hpp>
 #include <cotangent/primitives/symmetry.hpp>
 #include <cotangent/primitives/factorizations.hpp>
+#include <cotangent/primitives/decompositions.hpp>
 #undef COTANGENT_PRIMITIVES_IN_ORDER

@@ -2,7 +2,7 @@
 /// The CPU as a backend: how the steps of an executable run (compiler/executable.hpp).
 
 #include <cotangent/backends/cpu/chunks.hpp>
-#include <cotangent/backends/cpu/factorizations.hpp>
+#include <cotangent/backends/cpu/decompositions.hpp>
 #include <cotangent/backends/cpu/gemm.hpp>
 #include <cotangent/backends/cpu/loops.hpp>
 #include <cotangent/backends/cpu/maths.hpp>

@@ -17,15 +17,18 @@ template <class T> using const_matrix_map = Eigen::Map<const matrix<T>>;
 /// Up to this order loops are faster than what begins a blocked algorithm.
 inline constexpr extent small_order = 24;
 
-/// Calls f(number of the matrix) for each matrix of the result.
-template <class F> void for_each_matrix(const shape& dims, const F& f) {
+/// Calls f(number of the matrix) for each of some matrices, which take so many operations each.
+template <class F> void for_each_matrix(extent number, extent flops, const F& f) {
   constexpr extent task_flops = 1 << 16;
-  const extent rows = dims[dims.rank - 2], columns = dims[dims.rank - 1];
-  if (dims.size() == 0) return;
-  const extent number = dims.size() / (rows * columns), together = divide_up(task_flops, rows * rows * columns);
+  const extent together = divide_up(task_flops, flops > 0 ? flops : 1);
   parallel_for(divide_up(number, together), [&](extent t) {
     for (extent i = t * together; i < smaller((t + 1) * together, number); ++i) f(i);
   });
+}
+/// The same for each matrix of the result.
+template <class F> void for_each_matrix(const shape& dims, const F& f) {
+  const extent rows = dims[dims.rank - 2], columns = dims[dims.rank - 1];
+  if (dims.size() > 0) for_each_matrix(dims.size() / (rows * columns), rows * rows * columns, f);
 }
 
 template <class T> void solve_triangular(const T* a, T* x, extent n, extent m, bool lower, bool transposed, bool unit_diagonal) {

@@ -31,11 +31,13 @@ template <class Kernel, class Roles, class... T, int... Elements> class loop_of_
 
   template <class Carried> loop_of_rows(void* const* buffers, const extent* extents, const Carried& carry) : at_(buffers, extents), places_(carry) {}
 
-  /// turns(registers, the numbers of the vectors) for vectors from `row` on, with their carries; the last one has `count` rows.
-  template <class Turns, int... V> COTANGENT_HOST_INLINE void with_carries(extent row, int count, const Turns& turns, std::integer_sequence<int, V...> vectors) const {
+  /// turns(registers, the numbers of the vectors) for vectors from `row` on, with their carries, which are at `from`; the last one has
+  /// `count` rows.
+  template <class Turns, int... V>
+  COTANGENT_HOST_INLINE void with_carries(const void* const* from, extent row, int count, const Turns& turns, std::integer_sequence<int, V...> vectors) const {
     constexpr int last = int(sizeof...(V)) - 1;
     registers r[sizeof...(V)];
-    const int loaded[] = {(r[V].load(places_.from, row + V * lanes, V == last ? count : lanes), 0)...};
+    const int loaded[] = {(r[V].load(from, row + V * lanes, V == last ? count : lanes), 0)...};
     turns(r, vectors);
     const int stored[] = {(r[V].store(places_.to, row + V * lanes, V == last ? count : lanes), 0)...};
     (void)loaded, (void)stored;
@@ -83,31 +85,50 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
   /// All turns of all rows, if there are few.
   void run() const {
     constexpr bool side_by_side = plan.lanes > lanes && base::elements <= most_carried;
-    if constexpr (plan.lanes <= lanes) run_vectors<1, plan.lanes != lanes>(0, int(plan.lanes));
-    else if constexpr (side_by_side) run_vectors<2, plan.lanes != 2 * lanes>(0, int(plan.lanes) - lanes);
-    else {
-      run_vectors<1, plan.lanes != 2 * lanes>(0, lanes);
-      run_vectors<1, plan.lanes != 2 * lanes>(lanes, int(plan.lanes) - lanes);
+    if constexpr (plan.lanes <= lanes) run_vectors<1, plan.lanes != lanes>(0, int(plan.lanes), {0, length_});
+    else if constexpr (side_by_side) run_vectors<2, plan.lanes != 2 * lanes>(0, int(plan.lanes) - lanes, {0, length_});
+    else {  // in turns, while what one vector has read is still in the cache for the other
+      const extent some = turns_in_cache();
+      for (extent first = 0; first == 0 || first < length_; first += some) {
+        const range turns{first, smaller(first + some, length_)};
+        run_vectors<1, plan.lanes != 2 * lanes>(0, lanes, turns);
+        run_vectors<1, plan.lanes != 2 * lanes>(lanes, int(plan.lanes) - lanes, turns);
+      }
     }
   }
   /// All turns of the rows [first, last).
   void run(extent first, extent last) const {
     constexpr int vectors = base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : base::elements <= most_carried ? 2 : 1;
     if constexpr (!plan.always_partial || lanes == 1)
-      for (; first + vectors * lanes <= last; first += vectors * lanes) run_vectors<vectors, false>(first, lanes);
+      for (; first + vectors * lanes <= last; first += vectors * lanes) run_vectors<vectors, false>(first, lanes, {0, length_});
     if constexpr (lanes > 1 || vectors > 1)
-      for (; first < last; first += lanes) run_vectors<1, (lanes > 1)>(first, int(smaller(lanes, last - first)));
+      for (; first < last; first += lanes) run_vectors<1, (lanes > 1)>(first, int(smaller(lanes, last - first)), {0, length_});
   }
 
  private:
+  struct range { extent first, last; };
+
   extent length_, first_index_, index_step_;
   extent steps_[Roles::count + 1];  // bytes per turn
 
-  template <int Vectors, bool Partial> [[gnu::noinline]] void run_vectors(extent row, int count) const {
-    base::with_carries(row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
+  /// How many turns read and write as much as half of a core's second cache holds.
+  extent turns_in_cache() const {
+    constexpr extent cache = 1 << 18;
+    extent bytes = 1;
+    for (int b = 0; b < Roles::count; ++b) bytes += steps_[b] < 0 ? -steps_[b] : steps_[b];
+    return cache / bytes + 1;
+  }
+
+  /// Some turns of some vectors: the first of all turns begins with the loop's carries, others with what the turns before have stored.
+  template <int Vectors, bool Partial> [[gnu::noinline]] void run_vectors(extent row, int count, range turns) const {
+    const void* const* from = turns.first == 0 ? base::places_.from : base::places_.to;
+    base::with_carries(from, row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
       position<layout_of<Kernel>> at = base::at_;
-      extent index = first_index_;
-      for (extent i = 0; i < length_; ++i, index += index_step_) {
+      extent before[Roles::count + 1];
+      for (int b = 0; b < Roles::count; ++b) before[b] = turns.first * steps_[b];
+      Roles::advance(at.buffers, before);
+      extent index = first_index_ + turns.first * index_step_;
+      for (extent i = turns.first; i < turns.last; ++i, index += index_step_) {
         number_turn(r, index, vectors);
         run_side_by_side<Kernel, lanes, Partial>(at, row, count, r, vectors);
         turn_all(r, vectors);
@@ -143,7 +164,7 @@ template <class Kernel, class Roles, class Test, class TestRoles, class... Carry
   position<layout_of<Test>> test_at_;
 
   template <int Vectors, bool Partial> [[gnu::noinline]] void run_vectors(extent row, int count) const {
-    base::with_carries(row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
+    base::with_carries(base::places_.from, row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
       while (holds<Partial>(row, count, r, vectors)) {
         run_side_by_side<Kernel, lanes, Partial>(base::at_, row, count, r, vectors);
         turn_all(r, vectors);

@@ -341,6 +341,50 @@ template <class T> struct solve_by_lu {
     small_matrix::solve_lu(factors + i * (n + 1) * n, x + i * n * m, n, m, transposed);
   }
 };
+template <class T> struct decompose_qr {
+  const T* a;
+  T* parts;
+  extent m, n;
+  COTANGENT_HD void operator()(extent i) const { small_matrix::qr(a + i * m * n, parts + 2 * i * m * n, parts + (2 * i + 1) * m * n, m, n); }
+};
+template <class T> struct find_eigenvectors {
+  const T* a;
+  T *parts, *room;
+  extent n;
+  COTANGENT_HD void operator()(extent i) const {
+    T* const own = parts + i * (n + 1) * n;
+    small_matrix::eigh(a + i * n * n, own, own + n, n, room + i * n * n);
+  }
+};
+template <class T> struct decompose_svd {
+  const T* a;
+  T* parts;
+  extent m, n;
+  COTANGENT_HD void operator()(extent i) const {
+    T* const u = parts + 3 * i * m * n;
+    small_matrix::fill(u + m * n, 2 * m * n, T(0));
+    small_matrix::svd(a + i * m * n, u, u + m * n, u + 2 * m * n, m, n);
+  }
+};
+template <class T> struct find_determinant {
+  const T* factors;
+  T* x;
+  extent n;
+  bool logarithm;
+  COTANGENT_HD void operator()(extent i) const { x[i] = small_matrix::determinant(factors + i * (n + 1) * n, n, logarithm); }
+};
+template <class T> struct find_adjugate {
+  const T* factors;
+  T* x;
+  extent n;
+  COTANGENT_HD void operator()(extent i) const { small_matrix::adjugate(factors + i * (n + 1) * n, x + i * n * n, n); }
+};
+/// How many matrices an array has.
+inline extent matrices_in(const shape& dims) {
+  extent number = 1;
+  for (int i = 0; i + 2 < dims.rank; ++i) number *= dims[i];
+  return number;
+}
 /// Whether matrices of this order, which may be a symbol, go to the device's library if it has one.
 constexpr bool is_large(extent order) { return is_symbol(order) || order > 16; }
 
@@ -384,6 +428,49 @@ template <> struct opaque<lu_solve_p> {
     if constexpr (requires { queue.lu_solve(factors, b, x, n, m, matrices, transposed); })
       if (is_large(n) && matrices > 0) return queue.lu_solve(factors, b, x, n, m, matrices, transposed);
     for_each(queue, matrices, solve_by_lu<T>{factors, b, x, n, m, transposed});
+  }
+};
+template <> struct opaque<qr_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const T* const a = static_cast<const T*>(operands[0].data);
+    T* const parts = static_cast<T*>(result.data);
+    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims);
+    if constexpr (requires { queue.qr(a, parts, m, n, matrices); })
+      if (is_large(n) && matrices > 0) return queue.qr(a, parts, m, n, matrices);
+    for_each(queue, matrices, decompose_qr<T>{a, parts, m, n});
+  }
+};
+template <> struct opaque<eigh_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const T* const a = static_cast<const T*>(operands[0].data);
+    T* const parts = static_cast<T*>(result.data);
+    const extent n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims);
+    if constexpr (requires { queue.eigh(a, parts, n, matrices); })
+      if (is_large(n) && matrices > 0) return queue.eigh(a, parts, n, matrices);
+    const typename Queue::memory room(queue, matrices * n * n * extent(sizeof(T)));
+    for_each(queue, matrices, find_eigenvectors<T>{a, parts, reinterpret_cast<T*>(room.data()), n});
+  }
+};
+template <> struct opaque<svd_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const T* const a = static_cast<const T*>(operands[0].data);
+    T* const parts = static_cast<T*>(result.data);
+    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims);
+    if constexpr (requires { queue.svd(a, parts, m, n, matrices); })
+      if (is_large(n) && matrices > 0) return queue.svd(a, parts, m, n, matrices);
+    for_each(queue, matrices, decompose_svd<T>{a, parts, m, n});
+  }
+};
+template <> struct opaque<determinant_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const extent n = operands[0].dims[operands[0].dims.rank - 1];
+    for_each(queue, result.dims.size(), find_determinant<T>{static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), n, attributes[0] != 0});
+  }
+};
+template <> struct opaque<adjugate_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const extent n = result.dims[result.dims.rank - 1];
+    for_each(queue, n > 0 ? result.dims.size() / (n * n) : 0, find_adjugate<T>{static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), n});
   }
 };
 
