@@ -96,6 +96,85 @@ cublasStatus_t cublasDtrsmBatched_64(cublasHandle_t h, cublasSideMode_t side, cu
   for (std::int64_t k = 0; k < count; ++k) cublasDtrsm_v2_64(h, side, triangle, op, diagonal, m, n, one, a[k], order, b[k], rows);
   return CUBLAS_STATUS_SUCCESS;
 }
+cusolverStatus_t cusolverDnDgeqrf_bufferSize(cusolverDnHandle_t, int, int n, double*, int, int* elements) { return *elements = n, CUSOLVER_STATUS_SUCCESS; }
+/// Reflectors I - tau v vᵀ, v with a 1 on the diagonal.
+cusolverStatus_t cusolverDnDgeqrf(cusolverDnHandle_t, int m, int n, double* a, int order, double* tau, double*, int, int* info) {
+  *info = 0;
+  for (int k = 0; k < n; ++k) {
+    double squares = 0;
+    for (int i = k; i < m; ++i) squares += at(a, order, i, k) * at(a, order, i, k);
+    const double turned = -std::copysign(std::sqrt(squares), at(a, order, k, k)), divisor = at(a, order, k, k) - turned;
+    tau[k] = -divisor / turned;
+    for (int i = k + 1; i < m; ++i) at(a, order, i, k) /= divisor;
+    at(a, order, k, k) = turned;
+    for (int j = k + 1; j < n; ++j) {
+      double sum = at(a, order, k, j);
+      for (int i = k + 1; i < m; ++i) sum += at(a, order, i, k) * at(a, order, i, j);
+      at(a, order, k, j) -= tau[k] * sum;
+      for (int i = k + 1; i < m; ++i) at(a, order, i, j) -= tau[k] * sum * at(a, order, i, k);
+    }
+  }
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDorgqr_bufferSize(cusolverDnHandle_t, int, int n, int, const double*, int, const double*, int* elements) { return *elements = n + 1, CUSOLVER_STATUS_SUCCESS; }
+cusolverStatus_t cusolverDnDorgqr(cusolverDnHandle_t, int m, int n, int k, double* a, int order, const double* tau, double*, int elements, int* info) {
+  REQUIRE(elements == n + 1);
+  *info = 0;
+  std::vector<double> q(std::size_t(m * n), 0.0);
+  for (int i = 0; i < n; ++i) at(q.data(), m, i, i) = 1;
+  for (int r = k; r-- > 0;)
+    for (int j = 0; j < n; ++j) {
+      double sum = at(q.data(), m, r, j);
+      for (int i = r + 1; i < m; ++i) sum += at(a, order, i, r) * at(q.data(), m, i, j);
+      at(q.data(), m, r, j) -= tau[r] * sum;
+      for (int i = r + 1; i < m; ++i) at(q.data(), m, i, j) -= tau[r] * sum * at(a, order, i, r);
+    }
+  for (int j = 0; j < n; ++j) std::copy_n(&at(q.data(), m, 0, j), m, &at(a, order, 0, j));
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDsyevd_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int n, const double*, int, const double*, int* elements) { return *elements = n, CUSOLVER_STATUS_SUCCESS; }
+/// Vectors of any signs. What is below the diagonal is not read.
+cusolverStatus_t cusolverDnDsyevd(cusolverDnHandle_t, cusolverEigMode_t mode, cublasFillMode_t triangle, int n, double* a, int order, double* w, double*, int, int* info) {
+  REQUIRE(mode == CUSOLVER_EIG_MODE_VECTOR);
+  REQUIRE(triangle == CUBLAS_FILL_MODE_UPPER);
+  std::vector<double> rows(std::size_t(n * n)), v(rows), room(rows);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j) rows[std::size_t(i * n + j)] = at(a, order, j, i);
+  ct::small_matrix::eigh(rows.data(), w, v.data(), extent(n), room.data());
+  *info = std::isnan(w[0]);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) at(a, order, i, j) = j % 3 ? v[std::size_t(i * n + j)] : -v[std::size_t(i * n + j)];
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnCreateSyevjInfo(syevjInfo_t*) { return CUSOLVER_STATUS_SUCCESS; }
+cusolverStatus_t cusolverDnDestroySyevjInfo(syevjInfo_t) { return CUSOLVER_STATUS_SUCCESS; }
+cusolverStatus_t cusolverDnDsyevjBatched_bufferSize(cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int n, const double*, int, const double*, int* elements, syevjInfo_t, int count) {
+  return *elements = n * count, CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDsyevjBatched(cusolverDnHandle_t h, cusolverEigMode_t mode, cublasFillMode_t triangle, int n, double* a, int order, double* w, double*, int, int* info, syevjInfo_t,
+                                         int count) {
+  ++batches;
+  for (int b = 0; b < count; ++b) cusolverDnDsyevd(h, mode, triangle, n, a + b * n * n, order, w + b * n, nullptr, 0, info + b);
+  return CUSOLVER_STATUS_SUCCESS;
+}
+cusolverStatus_t cusolverDnDgesvd_bufferSize(cusolverDnHandle_t, int, int n, int* elements) { return *elements = n, CUSOLVER_STATUS_SUCCESS; }
+cusolverStatus_t cusolverDnDgesvd(cusolverDnHandle_t, signed char of_u, signed char of_v, int m, int n, double* a, int order, double* s, double* u, int order_u, double* vt, int order_v, double*, int,
+                                  double*, int* info) {
+  REQUIRE(of_u == 'S');
+  REQUIRE(of_v == 'S');
+  REQUIRE(m >= n);
+  std::vector<double> rows(std::size_t(m * n)), left(rows), v(std::size_t(n * n));
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) rows[std::size_t(i * n + j)] = at(a, order, i, j);
+  ct::small_matrix::svd(rows.data(), left.data(), s, v.data(), extent(m), extent(n));
+  *info = std::isnan(s[0]);
+  for (int j = 0; j < n; ++j) {
+    const double sign = j % 3 ? 1 : -1;
+    for (int i = 0; i < m; ++i) at(u, order_u, i, j) = sign * left[std::size_t(i * n + j)];
+    for (int i = 0; i < n; ++i) at(vt, order_v, j, i) = sign * v[std::size_t(i * n + j)];
+  }
+  return CUSOLVER_STATUS_SUCCESS;
+}
 }
 
 namespace {
@@ -191,4 +270,38 @@ TEST_CASE("lu exchanges the rows that the CPU exchanges, and its solutions are t
       CHECK(difference(x, solution) < 1e-8);
     }
   }
+}
+
+TEST_CASE("decompositions are the CPU's, and NaN for what is not a number") {
+  for (auto [n, count] : {sizes[0], sizes[1]})
+    for (bool bad : {false, true}) {
+      const extent m = n + 3;
+      matrix a = numbers(count * m * n, 11), symmetric = definite(n, count);
+      for (extent b = 0; b < count; ++b) symmetric[std::size_t((b * n + 1) * n + n - 1)] = 1e9;  // above the diagonal: not read
+      if (bad) a[7] = symmetric[std::size_t(3 * n)] = std::nan("");
+      matrix parts(std::size_t(2 * count * m * n)), want(parts);
+      if (!bad) {
+        ct::gpu::qr(queue(), a.data(), parts.data(), m, n, count);
+        for (extent b = 0; b < count; ++b) ct::small_matrix::qr(a.data() + b * m * n, want.data() + 2 * b * m * n, want.data() + (2 * b + 1) * m * n, m, n);
+        CHECK(difference(parts, want) < 1e-10);
+      }
+      parts.assign(std::size_t(3 * count * m * n), 1), want.assign(parts.size(), 0);
+      ct::gpu::svd(queue(), a.data(), parts.data(), m, n, count);
+      for (extent b = 0; b < count; ++b) {
+        double* const u = want.data() + 3 * b * m * n;
+        ct::small_matrix::svd(a.data() + b * m * n, u, u + m * n, u + 2 * m * n, m, n);
+      }
+      CHECK(difference(parts, want) < 1e-10);
+      parts.assign(std::size_t(count * (n + 1) * n), 1), want.assign(parts.size(), 0);
+      matrix room(std::size_t(n * n));
+      batches = 0;
+      ct::gpu::eigh(queue(), symmetric.data(), parts.data(), n, count);
+      for (extent b = 0; b < count; ++b) {
+        double* const w = want.data() + b * (n + 1) * n;
+        ct::small_matrix::eigh(symmetric.data() + b * n * n, w, w + n, n, room.data());
+      }
+      CHECK(difference(parts, want) < 1e-10);
+      CHECK(std::isnan(parts[0]) == bad);
+      CHECK(batches == (count > 1));
+    }
 }

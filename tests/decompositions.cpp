@@ -102,10 +102,10 @@ TEST_CASE("singular, indefinite, and not finite matrices") {
   const auto large = ct::full<double, 40, 40>(nan);
   CHECK(std::isnan(std::get<0>(ct::jit(eigenvectors)(large))(3)));
   CHECK(std::isnan(std::get<1>(ct::jit(singular)(large))(3)));
-  // Determinants of singular matrices, where elimination finds a column of zeros first, in the midst, and last.
+  // Determinants of singular matrices, with a column of zeros in each place.
   for (int k = 0; k < 5; ++k) {
     auto a = matrices<double, 5, 5>();
-    for (int i = 0; i < 5; ++i) a(i, k) = k == 0 ? 0 : a(i, k - 1);
+    for (int i = 0; i < 5; ++i) a(i, k) = 0;
     const auto [det, sign, logarithm] = ct::jit(determinants)(a);
     CHECK(det() == 0);
     CHECK(sign() == 0);

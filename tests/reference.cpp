@@ -211,7 +211,7 @@ std::pair<std::vector<double>, std::vector<double>> eigenvectors(std::vector<dou
   }
   std::vector<std::size_t> order(n);
   for (std::size_t i = 0; i < n; ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return a[i * n + i] < a[j * n + j]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return a[i * n + i] < a[j * n + j]; });
   std::vector<double> values(n), vectors(n * n);
   for (std::size_t j = 0; j < n; ++j) {
     values[j] = a[order[j] * n + order[j]];

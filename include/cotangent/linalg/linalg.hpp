@@ -1,7 +1,8 @@
 #pragma once
 /// Linear algebra, in the names and conventions of jax.numpy.linalg and jax.scipy.linalg: the last two axes are those of matrices, the
 /// others batch axes, which broadcast. Integers and bool are converted to floating point. Under vmap, small systems (up to 8x8 or so)
-/// are solved inside the fused kernel, one instance per lane; larger matrices by Eigen, side by side on threads.
+/// are solved inside the fused kernel, one instance per lane; larger matrices by Eigen, side by side on threads. Decompositions (qr, eigh, svd)
+/// run beside kernels.
 
 #include <cotangent/trace/operations.hpp>
 

@@ -2,6 +2,7 @@
 /// Orthogonal decompositions and determinants on the CPU: matrices side by side on threads, small ones by loops, larger ones by Eigen.
 
 #include <cotangent/backends/cpu/factorizations.hpp>
+#include <cotangent/backends/cpu/scratch.hpp>
 
 namespace cotangent::host {
 

@@ -172,6 +172,9 @@ class queue {
   template <class T> void lu_solve(const T* factors, const T* b, T* x, extent n, extent m, extent matrices, bool transposed) const {
     gpu::lu_solve(*this, factors, b, x, n, m, matrices, transposed);
   }
+  template <class T> void qr(const T* a, T* parts, extent m, extent n, extent matrices) const { gpu::qr(*this, a, parts, m, n, matrices); }
+  template <class T> void eigh(const T* a, T* parts, extent n, extent matrices) const { gpu::eigh(*this, a, parts, n, matrices); }
+  template <class T> void svd(const T* a, T* parts, extent m, extent n, extent matrices) const { gpu::svd(*this, a, parts, m, n, matrices); }
 
   class memory {
    public:
@@ -225,9 +228,10 @@ class queue {
 
 /// Whether a program or a body of it factors matrices by cuSOLVER, which does not say that its functions can be captured.
 template <class Program> constexpr bool factors_large_matrices() {
+  constexpr std::uint64_t by_library[] = {primitive_of<cholesky_p>.id, primitive_of<lu_p>.id, primitive_of<qr_p>.id, primitive_of<eigh_p>.id, primitive_of<svd_p>.id};
   for (const bare_node& x : Program::graph.nodes)
-    if (x.op_id == primitive_of<cholesky_p>.id || x.op_id == primitive_of<lu_p>.id)
-      if (simt::is_large(x.dims[x.dims.rank - 1])) return true;
+    for (std::uint64_t id : by_library)
+      if (x.op_id == id && simt::is_large(x.dims[x.dims.rank - 1])) return true;
   return false;
 }
 /// Whether calls of a program may be launches of a graph: it has several kernels, and the host reads nothing between them.
@@ -258,6 +262,9 @@ class describing_queue {
   template <class T> void triangular_solve(const T*, const T*, T*, extent, extent, extent, bool, bool, bool) const {}
   template <class T> void lu(const T*, T*, extent, extent) const {}
   template <class T> void lu_solve(const T*, const T*, T*, extent, extent, extent, bool) const {}
+  template <class T> void qr(const T*, T*, extent, extent, extent) const {}
+  template <class T> void eigh(const T*, T*, extent, extent) const {}
+  template <class T> void svd(const T*, T*, extent, extent, extent) const {}
   struct memory {
     memory(const describing_queue&, extent) {}
     std::byte* data() const { return nullptr; }
