@@ -145,6 +145,47 @@ TEST_CASE("loops of many rows whose turns differ by a time or a table's entry") 
   CHECK(kernels.find("over []") == std::string::npos);
 }
 
+namespace {
+
+/// A state of 14 rows and its sums of many kinds: the way back carries more than side by side vectors would, and goes over much.
+constexpr auto mixed = [](auto p, auto start, auto xs) {
+  const auto step = [p](auto s, auto x) {
+    const auto a = ct::tanh(p(ct::index<0>) * s + p(ct::index<1>) * x), b = ct::logistic(p(ct::index<2>) * s + p(ct::index<3>));
+    const auto c = ct::sin(p(ct::index<4>) * a + p(ct::index<5>) * b), d = ct::exp(p(ct::index<6>) * c) * b, e = ct::cos(p(ct::index<7>) * d + a);
+    const auto f = ct::tanh(p(ct::index<8>) * e + p(ct::index<9>) * d), g = p(ct::index<10>) * f * e + p(ct::index<11>) * c, h = p(ct::index<12>) * g + p(ct::index<13>);
+    return std::tuple(0.5 * s + 0.1 * h, h * s);
+  };
+  const auto [end, ys] = ct::scan(step, start, xs);
+  return ct::sum(end) + ct::sum(ys * ys);
+};
+template <int Turns> void check_mixed() {
+  ct::array<double, 14, 14> p;
+  ct::array<double, 14> start;
+  ct::array<double, Turns, 14> xs;
+  for (int i = 0; i < 196; ++i) p.data()[i] = element(i);
+  for (int i = 0; i < 14; ++i) start(i) = element(3 * i + 1);
+  for (int i = 0; i < 14 * Turns; ++i) xs.data()[i] = element(7 * i + 2);
+  // Row by row: a loop of one row has no second vector.
+  const auto [of_p, of_start] = ct::jit(ct::grad(mixed, ct::wrt<0, 1>))(p, start, xs);
+  for (int r = 0; r < 14; ++r) {
+    ct::array<double, 14, 1> own;
+    ct::array<double, Turns, 1> x;
+    for (int i = 0; i < 14; ++i) own(i, 0) = p(i, r);
+    for (int i = 0; i < Turns; ++i) x(i, 0) = xs(i, r);
+    const auto [one_of_p, one_of_start] = ct::jit(ct::grad(mixed, ct::wrt<0, 1>))(own, ct::array<double, 1>{start(r)}, x);
+    for (int i = 0; i < 14; ++i) CHECK(of_p(i, r) == Approx(one_of_p(i, 0)).epsilon(1e-11).margin(1e-13));
+    CHECK(of_start(r) == Approx(one_of_start(0)).epsilon(1e-11).margin(1e-13));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("vectors of rows that carry much take some turns each, in turn") {
+  check_mixed<0>();
+  check_mixed<1>();
+  check_mixed<700>();
+}
+
 TEST_CASE("a loop of one point keeps scalars and short arrays") {
   const ct::array<double> x(0.3);
   const ct::array<double, 3> v{0.5, -0.25, 1.0};

@@ -140,7 +140,7 @@ cusolverStatus_t cusolverDnDsyevd(cusolverDnHandle_t, cusolverEigMode_t mode, cu
   std::vector<double> rows(std::size_t(n * n)), v(rows), room(rows);
   for (int i = 0; i < n; ++i)
     for (int j = 0; j <= i; ++j) rows[std::size_t(i * n + j)] = at(a, order, j, i);
-  ct::small_matrix::eigh(rows.data(), w, v.data(), extent(n), room.data());
+  ct::small_matrix::eigh<double>(rows.data(), w, v.data(), extent(n), room.data());
   *info = std::isnan(w[0]);
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) at(a, order, i, j) = j % 3 ? v[std::size_t(i * n + j)] : -v[std::size_t(i * n + j)];
@@ -166,7 +166,7 @@ cusolverStatus_t cusolverDnDgesvd(cusolverDnHandle_t, signed char of_u, signed c
   std::vector<double> rows(std::size_t(m * n)), left(rows), v(std::size_t(n * n));
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) rows[std::size_t(i * n + j)] = at(a, order, i, j);
-  ct::small_matrix::svd(rows.data(), left.data(), s, v.data(), extent(m), extent(n));
+  ct::small_matrix::svd<double>(rows.data(), left.data(), s, v.data(), extent(m), extent(n));
   *info = std::isnan(s[0]);
   for (int j = 0; j < n; ++j) {
     const double sign = j % 3 ? 1 : -1;
@@ -282,14 +282,14 @@ TEST_CASE("decompositions are the CPU's, and NaN for what is not a number") {
       matrix parts(std::size_t(2 * count * m * n)), want(parts);
       if (!bad) {
         ct::gpu::qr(queue(), a.data(), parts.data(), m, n, count);
-        for (extent b = 0; b < count; ++b) ct::small_matrix::qr(a.data() + b * m * n, want.data() + 2 * b * m * n, want.data() + (2 * b + 1) * m * n, m, n);
+        for (extent b = 0; b < count; ++b) ct::small_matrix::qr<double>(a.data() + b * m * n, want.data() + 2 * b * m * n, want.data() + (2 * b + 1) * m * n, m, n);
         CHECK(difference(parts, want) < 1e-10);
       }
       parts.assign(std::size_t(3 * count * m * n), 1), want.assign(parts.size(), 0);
       ct::gpu::svd(queue(), a.data(), parts.data(), m, n, count);
       for (extent b = 0; b < count; ++b) {
         double* const u = want.data() + 3 * b * m * n;
-        ct::small_matrix::svd(a.data() + b * m * n, u, u + m * n, u + 2 * m * n, m, n);
+        ct::small_matrix::svd<double>(a.data() + b * m * n, u, u + m * n, u + 2 * m * n, m, n);
       }
       CHECK(difference(parts, want) < 1e-10);
       parts.assign(std::size_t(count * (n + 1) * n), 1), want.assign(parts.size(), 0);
@@ -298,7 +298,7 @@ TEST_CASE("decompositions are the CPU's, and NaN for what is not a number") {
       ct::gpu::eigh(queue(), symmetric.data(), parts.data(), n, count);
       for (extent b = 0; b < count; ++b) {
         double* const w = want.data() + b * (n + 1) * n;
-        ct::small_matrix::eigh(symmetric.data() + b * n * n, w, w + n, n, room.data());
+        ct::small_matrix::eigh<double>(symmetric.data() + b * n * n, w, w + n, n, room.data());
       }
       CHECK(difference(parts, want) < 1e-10);
       CHECK(std::isnan(parts[0]) == bad);

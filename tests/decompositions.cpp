@@ -126,6 +126,33 @@ TEST_CASE("batches in kernels") {
   check_jit(slope, 1e-10, a);
   check_jit(ct::vmap(eigenvectors), 1e-11, matrices<double, 131, 3, 3>(true));
   check_jit(ct::vmap(orthogonal), 1e-11, matrices<double, 131, 4, 3>());
+  // One that is not finite, or zero, leaves its neighbours alone.
+  auto some = matrices<double, 19, 3, 3>(true);
+  some(5, 1, 0) = std::nan("");
+  for (int i = 0; i < 9; ++i) some.data()[7 * 9 + i] = 0;
+  const auto [w, v] = ct::jit(ct::vmap(eigenvectors))(some);
+  const auto [u, s, vt] = ct::jit(ct::vmap(singular))(some);
+  const auto at = [](const auto& x, int k) {
+    ct::array<double, 3, 3> one;
+    std::copy_n(x.data() + 9 * k, 9, one.data());
+    return one;
+  };
+  for (int k = 0; k < 19; ++k) {
+    const auto alone = ct::jit(eigenvectors)(at(some, k));
+    const auto apart = ct::jit(singular)(at(some, k));
+    for (int i = 0; i < 9; ++i) {
+      CHECK((k == 5 ? std::isnan(at(v, k).data()[i]) : at(v, k).data()[i] == std::get<1>(alone).data()[i]));
+      CHECK((k == 5 ? std::isnan(at(u, k).data()[i]) : at(u, k).data()[i] == std::get<0>(apart).data()[i]));
+    }
+    for (int i = 0; i < 3; ++i) CHECK((k == 5 ? std::isnan(w(k, i)) && std::isnan(s(k, i)) : w(k, i) == std::get<0>(alone)(i) && s(k, i) == std::get<1>(apart)(i)));
+  }
+  ct::set_num_threads(1);
+  const auto one = ct::jit(ct::vmap(singular))(a);
+  for (int threads : {2, 3}) {
+    ct::set_num_threads(threads);
+    CHECK(ct::jit(ct::vmap(singular))(a) == one);
+  }
+  ct::set_num_threads(2);
 }
 
 TEST_CASE("known answers, and errors") {

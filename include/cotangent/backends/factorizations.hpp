@@ -1,7 +1,8 @@
 #pragma once
-/// Factorizations of one small matrix, row-major, for every backend: loops as they are in textbooks.
+/// Factorizations and decompositions of small matrices, row-major, for every backend: loops as they are in textbooks.
 
 #include <cmath>
+#include <type_traits>
 
 #include <cotangent/core/extents.hpp>
 #include <cotangent/core/macros.hpp>
@@ -118,178 +119,209 @@ template <class T> COTANGENT_HD void adjugate(const T* factors, T* x, extent n) 
   }
 }
 
-/// Negates column j of the matrix x [rows, n] and of `with`, if there is one, where the greatest element of x's is negative, the first of
-/// those that are equal within rounding.
-template <class T> COTANGENT_HD void choose_sign(T* x, extent rows, extent n, extent j, T* with = nullptr, extent rows_with = 0) {
-  T greatest = 0;
-  for (extent i = 0; i < rows; ++i)
-    if (std::fabs(x[i * n + j]) > T(1.001) * std::fabs(greatest)) greatest = x[i * n + j];
-  if (!(greatest < 0)) return;
-  for (extent i = 0; i < rows; ++i) x[i * n + j] = -x[i * n + j];
-  for (extent i = 0; i < rows_with; ++i) with[i * n + j] = -with[i * n + j];
-}
-template <class T> COTANGENT_HD bool all_finite(const T* x, extent count) {
-  T sum = 0;
-  for (extent i = 0; i < count; ++i) sum += x[i] * T(0);
-  return sum == 0;
-}
 template <class T> COTANGENT_HD void fill(T* x, extent count, T with) {
   for (extent i = 0; i < count; ++i) x[i] = with;
 }
 
+// What follows works on numbers, or on packs of them with a matrix in each lane: V. T is the type of the numbers.
+
+template <class T> requires std::is_floating_point_v<T> COTANGENT_HD T select(bool which, T a, T b) { return which ? a : b; }
+template <class T> requires std::is_floating_point_v<T> COTANGENT_HD T sqrt(T x) { return std::sqrt(x); }
+template <class T> requires std::is_floating_point_v<T> COTANGENT_HD T abs(T x) { return std::fabs(x); }
+COTANGENT_HD inline bool any(bool which) { return which; }
+
+template <class V, class Mask> COTANGENT_HD void exchange(V& x, V& y, Mask where) {
+  const V z = x;
+  x = select(where, y, x), y = select(where, z, y);
+}
+/// Negates column j of the matrix x [rows, n] and of `with`, if there is one, where the greatest element of x's is negative, the first of
+/// those that are equal within rounding.
+template <class T, class V> COTANGENT_HD void choose_sign(V* x, extent rows, extent n, extent j, V* with = nullptr, extent rows_with = 0) {
+  V greatest = V(T(0));
+  for (extent i = 0; i < rows; ++i) greatest = select(abs(x[i * n + j]) > V(T(1.001)) * abs(greatest), x[i * n + j], greatest);
+  const auto negative = greatest < V(T(0));
+  if (!any(negative)) return;
+  for (extent i = 0; i < rows; ++i) x[i * n + j] = select(negative, -x[i * n + j], x[i * n + j]);
+  for (extent i = 0; i < rows_with; ++i) with[i * n + j] = select(negative, -with[i * n + j], with[i * n + j]);
+}
+/// Where all of `count` elements are finite.
+template <class T, class V> COTANGENT_HD auto all_finite(const V* x, extent count) {
+  V sum = V(T(0));
+  for (extent i = 0; i < count; ++i) sum = sum + x[i] * V(T(0));
+  return sum == V(T(0));
+}
+
 /// Negates rows of R and columns of Q so that R's diagonal is not negative, and sets what is below it to zero. r is [m, n].
-template <class T> COTANGENT_HD void finish_qr(T* q, T* r, extent m, extent n) {
+template <class T, class V> COTANGENT_HD void finish_qr(V* q, V* r, extent m, extent n) {
   for (extent k = 0; k < n; ++k) {
-    if (r[k * n + k] < 0) {
-      for (extent j = k; j < n; ++j) r[k * n + j] = -r[k * n + j];
-      for (extent i = 0; i < m; ++i) q[i * n + k] = -q[i * n + k];
-    }
-    for (extent i = k + 1; i < m; ++i) r[i * n + k] = T(0);
+    const auto negative = r[k * n + k] < V(T(0));
+    for (extent j = k; j < n; ++j) r[k * n + j] = select(negative, -r[k * n + j], r[k * n + j]);
+    for (extent i = 0; i < m; ++i) q[i * n + k] = select(negative, -q[i * n + k], q[i * n + k]);
+    for (extent i = k + 1; i < m; ++i) r[i * n + k] = V(T(0));
   }
 }
 /// x - 2 v vᵀ x / vᵀ v for the columns [first, n) of x [m, n]; v is 1 at k and column k of `of` below it.
-template <class T> COTANGENT_HD void reflect(const T* of, T* x, extent m, extent n, extent k, extent first) {
-  T squares = 1;
-  for (extent i = k + 1; i < m; ++i) squares += of[i * n + k] * of[i * n + k];
+template <class T, class V> COTANGENT_HD void reflect(const V* of, V* x, extent m, extent n, extent k, extent first) {
+  V squares = V(T(1));
+  for (extent i = k + 1; i < m; ++i) squares = squares + of[i * n + k] * of[i * n + k];
+  const V scale = V(T(2)) / squares;
   for (extent j = first; j < n; ++j) {
-    T sum = x[k * n + j];
-    for (extent i = k + 1; i < m; ++i) sum += of[i * n + k] * x[i * n + j];
-    sum *= 2 / squares;
-    x[k * n + j] -= sum;
-    for (extent i = k + 1; i < m; ++i) x[i * n + j] -= sum * of[i * n + k];
+    V sum = x[k * n + j];
+    for (extent i = k + 1; i < m; ++i) sum = sum + of[i * n + k] * x[i * n + j];
+    sum = sum * scale;
+    x[k * n + j] = x[k * n + j] - sum;
+    for (extent i = k + 1; i < m; ++i) x[i * n + j] = x[i * n + j] - sum * of[i * n + k];
   }
 }
 /// Q and R [m, n] of a, m >= n, by Householder's reflections, which r holds below its diagonal meanwhile.
-template <class T> COTANGENT_HD void qr(const T* a, T* q, T* r, extent m, extent n) {
+template <class T, class V> COTANGENT_HD void qr(const V* a, V* q, V* r, extent m, extent n) {
   for (extent i = 0; i < m * n; ++i) r[i] = a[i];
   for (extent k = 0; k < n; ++k) {
-    T greatest = 0, squares = 0;
-    for (extent i = k; i < m; ++i) greatest = std::fabs(r[i * n + k]) > greatest ? std::fabs(r[i * n + k]) : greatest;
-    for (extent i = k; i < m && greatest > 0; ++i) squares += r[i * n + k] / greatest * (r[i * n + k] / greatest);
-    const T norm = greatest * std::sqrt(squares), turned = r[k * n + k] > 0 ? -norm : norm, divisor = r[k * n + k] - turned;
-    for (extent i = k + 1; i < m && divisor != 0; ++i) r[i * n + k] /= divisor;
-    reflect(r, r, m, n, k, k + 1);
+    V greatest = V(T(0)), squares = V(T(0));
+    for (extent i = k; i < m; ++i) greatest = select(abs(r[i * n + k]) > greatest, abs(r[i * n + k]), greatest);
+    const V unit = select(greatest > V(T(0)), greatest, V(T(1)));
+    for (extent i = k; i < m; ++i) squares = squares + r[i * n + k] / unit * (r[i * n + k] / unit);
+    const V norm = unit * sqrt(squares), turned = select(r[k * n + k] > V(T(0)), -norm, norm), difference = r[k * n + k] - turned;
+    const V divisor = select(difference == V(T(0)), V(T(1)), difference);
+    for (extent i = k + 1; i < m; ++i) r[i * n + k] = r[i * n + k] / divisor;
+    reflect<T>(r, r, m, n, k, k + 1);
     r[k * n + k] = turned;
   }
   for (extent i = 0; i < m; ++i)
-    for (extent j = 0; j < n; ++j) q[i * n + j] = T(i == j);
-  for (extent k = n; k-- > 0;) reflect(r, q, m, n, k, k);
-  finish_qr(q, r, m, n);
+    for (extent j = 0; j < n; ++j) q[i * n + j] = V(T(i == j));
+  for (extent k = n; k-- > 0;) reflect<T>(r, q, m, n, k, k);
+  finish_qr<T>(q, r, m, n);
 }
 
-/// Turns the columns j and k of x [rows, n] by the angle with this cosine and sine.
-template <class T> COTANGENT_HD void turn_columns(T* x, extent rows, extent n, extent j, extent k, T cosine, T sine) {
-  for (extent i = 0; i < rows; ++i) {
-    const T y = x[i * n + j], z = x[i * n + k];
-    x[i * n + j] = cosine * y - sine * z, x[i * n + k] = sine * y + cosine * z;
+/// Jacobi's rotation: the smaller angle that makes the other element of a symmetric 2 x 2 matrix zero, none where `needed` is false.
+template <class V> struct rotation {
+  V tangent, cosine, sine;
+  template <class T, class Mask> COTANGENT_HD static rotation of(T, V first, V other, V last, Mask needed) {
+    const V cotangent = (last - first) / (V(T(2)) * select(needed, other, V(T(1)))), root = sqrt(V(T(1)) + cotangent * cotangent);
+    const V tangent = select(needed, V(T(1)) / (cotangent + select(cotangent < V(T(0)), -root, root)), V(T(0)));
+    const V cosine = V(T(1)) / sqrt(V(T(1)) + tangent * tangent);
+    return {tangent, cosine, tangent * cosine};
   }
-}
-/// The tangent of Jacobi's angle, the smaller one that makes the other element of a symmetric matrix zero.
-template <class T> COTANGENT_HD T jacobi_tangent(T first, T other, T last) {
-  const T cotangent = (last - first) / (2 * other), root = std::sqrt(1 + cotangent * cotangent);
-  return cotangent >= 0 ? 1 / (cotangent + root) : 1 / (cotangent - root);
-}
-template <class T> COTANGENT_HD void exchange_columns(T* x, extent rows, extent n, extent j, extent k) {
-  for (extent i = 0; i < rows; ++i) {
-    const T y = x[i * n + j];
-    x[i * n + j] = x[i * n + k], x[i * n + k] = y;
+  COTANGENT_HD void turn(V& x, V& y) const {
+    const V z = x;
+    x = cosine * z - sine * y, y = sine * z + cosine * y;
   }
-}
+};
 inline constexpr int most_sweeps = 60;
 
 /// Eigenvalues w, ascending, and eigenvectors, the columns of v, of a symmetric matrix, whose lower triangle is read, by Jacobi's rotations;
 /// `room` has n * n elements. NaN for what is not finite.
-template <class T> COTANGENT_HD void eigh(const T* a, T* w, T* v, extent n, T* room) {
-  T norm = 0;
+template <class T, class V> COTANGENT_HD void eigh(const V* a, V* w, V* v, extent n, V* room) {
+  V norm = V(T(0));
   for (extent i = 0; i < n; ++i)
-    for (extent j = 0; j < n; ++j) {
-      const T x = room[i * n + j] = i < j ? a[j * n + i] : a[i * n + j];
-      norm += std::fabs(x), v[i * n + j] = T(i == j);
-    }
-  if (!all_finite(room, n * n)) return fill(w, n, T(NAN)), fill(v, n * n, T(NAN));
-  const T negligible = norm * (sizeof(T) == 4 ? T(1e-9) : T(1e-18));
+    for (extent j = 0; j < n; ++j) room[i * n + j] = i < j ? a[j * n + i] : a[i * n + j], v[i * n + j] = V(T(i == j));
+  const auto finite = all_finite<T>(room, n * n);
+  for (extent i = 0; i < n * n; ++i) room[i] = select(finite, room[i], V(T(0))), norm = norm + abs(room[i]);
+  const V negligible = norm * V(sizeof(T) == 4 ? T(1e-9) : T(1e-18));
   bool turned = true;
   for (int sweep = 0; sweep < most_sweeps && turned; ++sweep) {
     turned = false;
     for (extent j = 0; j < n; ++j)
       for (extent k = j + 1; k < n; ++k) {
-        if (std::fabs(room[j * n + k]) <= negligible) continue;
-        const T tangent = jacobi_tangent(room[j * n + j], room[j * n + k], room[k * n + k]), cosine = 1 / std::sqrt(1 + tangent * tangent);
-        turn_columns(room, n, n, j, k, cosine, tangent * cosine);
+        const V other = room[j * n + k];
+        const auto needed = abs(other) > negligible;
+        if (!any(needed)) continue;
+        const auto r = rotation<V>::of(T(), room[j * n + j], other, room[k * n + k], needed);
         for (extent i = 0; i < n; ++i) {
-          const T y = room[j * n + i], z = room[k * n + i];
-          room[j * n + i] = cosine * (y - tangent * z), room[k * n + i] = cosine * (tangent * y + z);
+          r.turn(v[i * n + j], v[i * n + k]);
+          if (i == j || i == k) continue;
+          r.turn(room[i * n + j], room[i * n + k]);
+          room[j * n + i] = room[i * n + j], room[k * n + i] = room[i * n + k];
         }
-        turn_columns(v, n, n, j, k, cosine, tangent * cosine);
+        room[j * n + j] = room[j * n + j] - r.tangent * other, room[k * n + k] = room[k * n + k] + r.tangent * other;
+        room[j * n + k] = room[k * n + j] = select(needed, V(T(0)), other);
         turned = true;
       }
   }
   for (extent j = 0; j < n; ++j) w[j] = room[j * n + j];
   for (extent j = 0; j < n; ++j) {
-    extent least = j;
-    for (extent k = j + 1; k < n; ++k)
-      if (w[k] < w[least]) least = k;
-    if (least != j) exchange_columns(w, 1, n, j, least), exchange_columns(v, n, n, j, least);
-    choose_sign(v, n, n, j);
+    for (extent k = j + 1; k < n; ++k) {
+      const auto less = w[k] < w[j];
+      if (!any(less)) continue;
+      exchange(w[j], w[k], less);
+      for (extent i = 0; i < n; ++i) exchange(v[i * n + j], v[i * n + k], less);
+    }
+    choose_sign<T>(v, n, n, j);
   }
+  for (extent i = 0; i < n; ++i) w[i] = select(finite, w[i], V(T(NAN)));
+  for (extent i = 0; i < n * n; ++i) v[i] = select(finite, v[i], V(T(NAN)));
 }
 
-/// Column j of u [m, n]: the unit vector that is the farthest from the space of the columns before it, made orthogonal to them.
-template <class T> COTANGENT_HD void complete_basis(T* u, extent m, extent n, extent j) {
-  extent farthest = 0;
-  T least = 2;
+/// Column j of u [m, n], where asked for: the unit vector that is the farthest from the space of the columns before it, made orthogonal to them.
+template <class T, class V, class Mask> COTANGENT_HD void complete_basis(V* u, extent m, extent n, extent j, Mask where) {
+  V farthest = V(T(0)), least = V(T(2));
   for (extent i = 0; i < m; ++i) {
-    T squares = 0;
-    for (extent k = 0; k < j; ++k) squares += u[i * n + k] * u[i * n + k];
-    if (squares < least) least = squares, farthest = i;
+    V squares = V(T(0));
+    for (extent k = 0; k < j; ++k) squares = squares + u[i * n + k] * u[i * n + k];
+    const auto less = squares < least;
+    least = select(less, squares, least), farthest = select(less, V(T(i)), farthest);
   }
-  for (extent i = 0; i < m; ++i) u[i * n + j] = T(i == farthest);
+  for (extent i = 0; i < m; ++i) u[i * n + j] = select(where, select(farthest == V(T(i)), V(T(1)), V(T(0))), u[i * n + j]);
   for (int round = 0; round < 2; ++round) {
     for (extent k = 0; k < j; ++k) {
-      T sum = 0;
-      for (extent i = 0; i < m; ++i) sum += u[i * n + k] * u[i * n + j];
-      for (extent i = 0; i < m; ++i) u[i * n + j] -= sum * u[i * n + k];
+      V sum = V(T(0));
+      for (extent i = 0; i < m; ++i) sum = sum + u[i * n + k] * u[i * n + j];
+      sum = select(where, sum, V(T(0)));
+      for (extent i = 0; i < m; ++i) u[i * n + j] = u[i * n + j] - sum * u[i * n + k];
     }
-    T squares = 0;
-    for (extent i = 0; i < m; ++i) squares += u[i * n + j] * u[i * n + j];
-    for (extent i = 0; i < m; ++i) u[i * n + j] /= std::sqrt(squares);
+    V squares = V(T(0));
+    for (extent i = 0; i < m; ++i) squares = squares + u[i * n + j] * u[i * n + j];
+    const V length = select(where, sqrt(squares), V(T(1)));
+    for (extent i = 0; i < m; ++i) u[i * n + j] = u[i * n + j] / length;
   }
 }
 /// U [m, n], s, descending, and V [n, n] of a [m, n], m >= n, by one-sided Jacobi rotations (M. Hestenes, "Inversion of matrices by
 /// biorthogonalization and related results", 1958). NaN for what is not finite.
-template <class T> COTANGENT_HD void svd(const T* a, T* u, T* s, T* v, extent m, extent n) {
-  if (!all_finite(a, m * n)) return fill(u, m * n, T(NAN)), fill(s, n, T(NAN)), fill(v, n * n, T(NAN));
-  for (extent i = 0; i < m * n; ++i) u[i] = a[i];
-  for (extent i = 0; i < n * n; ++i) v[i] = T(i / n == i % n);
-  const T small = sizeof(T) == 4 ? T(1e-7) : T(2e-16);
+template <class T, class V> COTANGENT_HD void svd(const V* a, V* u, V* s, V* v, extent m, extent n) {
+  const auto finite = all_finite<T>(a, m * n);
+  for (extent i = 0; i < m * n; ++i) u[i] = select(finite, a[i], V(T(0)));
+  for (extent i = 0; i < n * n; ++i) v[i] = V(T(i / n == i % n));
+  const V small = V(sizeof(T) == 4 ? T(1e-7) : T(2e-16));
   bool turned = true;
   for (int sweep = 0; sweep < most_sweeps && turned; ++sweep) {
     turned = false;
     for (extent j = 0; j < n; ++j)
       for (extent k = j + 1; k < n; ++k) {
-        T first = 0, other = 0, last = 0;
-        for (extent i = 0; i < m; ++i) first += u[i * n + j] * u[i * n + j], other += u[i * n + j] * u[i * n + k], last += u[i * n + k] * u[i * n + k];
-        if (std::fabs(other) <= small * std::sqrt(first * last)) continue;
-        const T tangent = jacobi_tangent(first, other, last), cosine = 1 / std::sqrt(1 + tangent * tangent);
-        turn_columns(u, m, n, j, k, cosine, tangent * cosine), turn_columns(v, n, n, j, k, cosine, tangent * cosine);
+        V first = V(T(0)), other = first, last = first;
+        for (extent i = 0; i < m; ++i) {
+          const V x = u[i * n + j], y = u[i * n + k];
+          first = first + x * x, other = other + x * y, last = last + y * y;
+        }
+        const auto needed = abs(other) > small * sqrt(first * last);
+        if (!any(needed)) continue;
+        const auto r = rotation<V>::of(T(), first, other, last, needed);
+        for (extent i = 0; i < m; ++i) r.turn(u[i * n + j], u[i * n + k]);
+        for (extent i = 0; i < n; ++i) r.turn(v[i * n + j], v[i * n + k]);
         turned = true;
       }
   }
   for (extent j = 0; j < n; ++j) {
-    T squares = 0;
-    for (extent i = 0; i < m; ++i) squares += u[i * n + j] * u[i * n + j];
-    s[j] = std::sqrt(squares);
+    V squares = V(T(0));
+    for (extent i = 0; i < m; ++i) squares = squares + u[i * n + j] * u[i * n + j];
+    s[j] = sqrt(squares);
   }
   for (extent j = 0; j < n; ++j) {
-    extent greatest = j;
-    for (extent k = j + 1; k < n; ++k)
-      if (s[k] > s[greatest]) greatest = k;
-    if (greatest != j) exchange_columns(s, 1, n, j, greatest), exchange_columns(u, m, n, j, greatest), exchange_columns(v, n, n, j, greatest);
-    if (s[j] > 0)
-      for (extent i = 0; i < m; ++i) u[i * n + j] /= s[j];
-    else complete_basis(u, m, n, j);
-    choose_sign(v, n, n, j, u, m);
+    for (extent k = j + 1; k < n; ++k) {
+      const auto greater = s[k] > s[j];
+      if (!any(greater)) continue;
+      exchange(s[j], s[k], greater);
+      for (extent i = 0; i < m; ++i) exchange(u[i * n + j], u[i * n + k], greater);
+      for (extent i = 0; i < n; ++i) exchange(v[i * n + j], v[i * n + k], greater);
+    }
+    const auto zero = s[j] == V(T(0));
+    const V divisor = select(zero, V(T(1)), s[j]);
+    for (extent i = 0; i < m; ++i) u[i * n + j] = u[i * n + j] / divisor;
+    if (any(zero)) complete_basis<T>(u, m, n, j, zero);
+    choose_sign<T>(v, n, n, j, u, m);
   }
+  for (extent i = 0; i < m * n; ++i) u[i] = select(finite, u[i], V(T(NAN)));
+  for (extent i = 0; i < n; ++i) s[i] = select(finite, s[i], V(T(NAN)));
+  for (extent i = 0; i < n * n; ++i) v[i] = select(finite, v[i], V(T(NAN)));
 }
 
 }  // namespace cotangent::small_matrix

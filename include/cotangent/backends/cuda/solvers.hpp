@@ -219,7 +219,7 @@ template <class T> struct finish_eigenvectors {
   COTANGENT_HD void operator()(extent i) const {
     const extent matrix = i / n, column = i % n;
     T* const own = parts + matrix * (n + 1) * n;
-    if (info[matrix] == 0 && own[column] == own[column]) return small_matrix::choose_sign(own + n, n, n, column);
+    if (info[matrix] == 0 && own[column] == own[column]) return small_matrix::choose_sign<T>(own + n, n, n, column);
     for (extent row = 0; row <= n; ++row) own[row * n + column] = T(NAN);
   }
 };
@@ -254,7 +254,7 @@ template <class T> struct finish_singular_vectors {
   COTANGENT_HD void operator()(extent i) const {
     const extent matrix = i / n, column = i % n;
     T *const u = parts + 3 * matrix * m * n, *const s = u + m * n, *const v = s + m * n;
-    if (info[matrix] == 0 && s[column] == s[column]) return small_matrix::choose_sign(v, n, n, column, u, m);
+    if (info[matrix] == 0 && s[column] == s[column]) return small_matrix::choose_sign<T>(v, n, n, column, u, m);
     s[column] = T(NAN);
     for (extent row = 0; row < m; ++row) u[row * n + column] = T(NAN);
     for (extent row = 0; row < n; ++row) v[row * n + column] = T(NAN);

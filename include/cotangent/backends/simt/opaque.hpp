@@ -345,7 +345,7 @@ template <class T> struct decompose_qr {
   const T* a;
   T* parts;
   extent m, n;
-  COTANGENT_HD void operator()(extent i) const { small_matrix::qr(a + i * m * n, parts + 2 * i * m * n, parts + (2 * i + 1) * m * n, m, n); }
+  COTANGENT_HD void operator()(extent i) const { small_matrix::qr<T>(a + i * m * n, parts + 2 * i * m * n, parts + (2 * i + 1) * m * n, m, n); }
 };
 template <class T> struct find_eigenvectors {
   const T* a;
@@ -353,7 +353,7 @@ template <class T> struct find_eigenvectors {
   extent n;
   COTANGENT_HD void operator()(extent i) const {
     T* const own = parts + i * (n + 1) * n;
-    small_matrix::eigh(a + i * n * n, own, own + n, n, room + i * n * n);
+    small_matrix::eigh<T>(a + i * n * n, own, own + n, n, room + i * n * n);
   }
 };
 template <class T> struct decompose_svd {
@@ -363,7 +363,7 @@ template <class T> struct decompose_svd {
   COTANGENT_HD void operator()(extent i) const {
     T* const u = parts + 3 * i * m * n;
     small_matrix::fill(u + m * n, 2 * m * n, T(0));
-    small_matrix::svd(a + i * m * n, u, u + m * n, u + 2 * m * n, m, n);
+    small_matrix::svd<T>(a + i * m * n, u, u + m * n, u + 2 * m * n, m, n);
   }
 };
 template <class T> struct find_determinant {
