@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The benchmarks' programs in JAX on the CPU: jax_baselines.py [GROUP...] [--threads N] [--quick] [--json FILE]
 
-Groups: mlp, chain, call, loops, samples, simulation. Rows are {"group", "case", "threads", "ms"}, ms the median, or MiB where "unit" says so.
-float32 (the rigid body float64), jit, donated parameters; the process is held to N cores (default 2), which XLA's thread pool follows.
+Groups: mlp, chain, call, decompositions, loops, samples, simulation. Rows are {"group", "case", "threads", "ms"}, ms the median, or MiB where "unit" says so.
+float32 (the rigid body and decompositions float64), jit, donated parameters; the process is held to N cores (default 2), which XLA's thread pool follows.
 """
 
 import argparse
@@ -173,7 +173,7 @@ def call():
         record("call", f"{case}, grad", timed(lambda: gradient(x, y).block_until_ready()))
 
 
-# Loops: bench/loops.cpp has the same ones.
+# Loops: bench/loops has the same ones.
 
 
 def body_step(state, parameters):
@@ -541,8 +541,22 @@ def samples():
         record("samples", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))
 
 
+def decompositions():
+    functions = {"eigh": jnp.linalg.eigh, "svd": lambda a: jnp.linalg.svd(a, full_matrices=False), "qr": jnp.linalg.qr}
+    with jax.enable_x64(True):
+        for name, f in functions.items():
+            for n in (3, 6, 20, 200):
+                count = 1_000_000 // (n * n) // (6 if n > 100 else 1)
+                k, i, j = np.ogrid[:count, :n, :n]
+                low = np.sin(1.7 * (k * n * n + i * n + j) + 0.3 * i * j)
+                a = jnp.array(np.where(i >= j, low, np.swapaxes(low, 1, 2)))
+                compiled = jax.jit(f)
+                case = f"{name} of {count} matrices {n} x {n}"
+                record("decompositions", case, timed(lambda: jax.block_until_ready(compiled(a)), repetitions=15))
+
+
 def main():
-    groups = {"mlp": mlp, "chain": chain, "call": call, "loops": loops, "samples": samples, "simulation": simulation}
+    groups = {"mlp": mlp, "chain": chain, "call": call, "decompositions": decompositions, "loops": loops, "samples": samples, "simulation": simulation}
     for name in options.groups or groups:
         if name in groups:
             groups[name]()

@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   estimates::ct::set_num_threads(1);
   estimates::add_distances();
   estimates::add_rotations();
-  estimates::add_determinants();
+  estimates::add_determinants<false>();
+  estimates::add_determinants<true>();
   return bench::run(argc, argv);
 }

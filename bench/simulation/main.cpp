@@ -5,7 +5,8 @@
 int main(int argc, char** argv) {
   bench::init(argc, argv);
   simulation::ct::set_num_threads(2);
-  simulation::add_lorenz();
+  simulation::add_lorenz<false>();
+  simulation::add_lorenz<true>();
   simulation::add_black_scholes();
   simulation::add_lennard_jones();
   simulation::add_neighbours<false>();
@@ -20,5 +21,6 @@ int main(int argc, char** argv) {
   simulation::add_elements<false>();
   simulation::add_elements<true>();
   simulation::add_nearest();
+  simulation::add_nearest_gradients();
   return bench::run(argc, argv);
 }

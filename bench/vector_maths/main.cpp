@@ -1,14 +1,18 @@
 /// The vector maths functions of float and double against those of libraries (functions.cpp).
 
 #include "../harness.hpp"
+#include "functions.hpp"
 
-namespace vector_maths {
-template <class T> void add();
+template <class T> void add_all() {
+  using enum vector_maths::function_kind;
+  vector_maths::add<T, elementary>();
+  vector_maths::add<T, trigonometric>();
+  vector_maths::add<T, special>();
 }
 
 int main(int argc, char** argv) {
   bench::init(argc, argv);
-  vector_maths::add<float>();
-  vector_maths::add<double>();
+  add_all<float>();
+  add_all<double>();
   return bench::run(argc, argv);
 }

@@ -1,0 +1,12 @@
+/// Operations on arrays against loops by hand (arrays.hpp).
+
+#include "arrays.hpp"
+
+int main(int argc, char** argv) {
+  bench::init(argc, argv);
+  arrays::ct::set_num_threads(1);
+  arrays::add_short_rows();
+  arrays::add_gathered_rows();
+  arrays::add_series();
+  return bench::run(argc, argv);
+}
