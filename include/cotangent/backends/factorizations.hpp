@@ -9,6 +9,13 @@
 
 namespace cotangent::small_matrix {
 
+/// How many matrices an array has.
+inline extent matrices_in(const shape& dims) {
+  extent number = 1;
+  for (int i = 0; i + 2 < dims.rank; ++i) number *= dims[i];
+  return number;
+}
+
 /// The lower triangular L of a = L Lᵀ, all NaN if a is not positive definite; a's lower triangle is read. l may be a.
 template <class T> COTANGENT_HD void cholesky(const T* a, T* l, extent n) {
   bool positive = true;

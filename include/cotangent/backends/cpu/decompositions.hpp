@@ -10,12 +10,6 @@ namespace cotangent::host {
 /// As Eigen's decompositions, which take longest to compile, are wanted of one kind only.
 template <class T> using column_matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
-/// How many matrices an array has.
-inline extent matrices_in(const shape& dims) {
-  extent number = 1;
-  for (int i = 0; i + 2 < dims.rank; ++i) number *= dims[i];
-  return number;
-}
 /// Whether matrices are decomposed one in each lane of vectors, and not one by one by Eigen.
 template <class T> bool by_lanes(extent order, extent matrices) {
   constexpr extent tiny = 4;
@@ -37,7 +31,7 @@ template <class T, class F> void decompose_lanes(const T* a, T* to, extent matri
 
 template <> struct opaque<qr_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
-    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims), flops = 4 * m * n * n;
+    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 4 * m * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
     if (by_lanes<T>(m, matrices))
@@ -54,7 +48,7 @@ template <> struct opaque<qr_p> {
 
 template <> struct opaque<eigh_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
-    const extent n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims), flops = 20 * n * n * n;
+    const extent n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 20 * n * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
     if (by_lanes<T>(n, matrices))
@@ -73,7 +67,7 @@ template <> struct opaque<eigh_p> {
 
 template <> struct opaque<svd_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
-    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims), flops = 20 * m * n * n;
+    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 20 * m * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
     if (by_lanes<T>(m, matrices))

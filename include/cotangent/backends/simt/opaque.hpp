@@ -379,12 +379,6 @@ template <class T> struct find_adjugate {
   extent n;
   COTANGENT_HD void operator()(extent i) const { small_matrix::adjugate(factors + i * (n + 1) * n, x + i * n * n, n); }
 };
-/// How many matrices an array has.
-inline extent matrices_in(const shape& dims) {
-  extent number = 1;
-  for (int i = 0; i + 2 < dims.rank; ++i) number *= dims[i];
-  return number;
-}
 /// Whether matrices of this order, which may be a symbol, go to the device's library if it has one.
 constexpr bool is_large(extent order) { return is_symbol(order) || order > 16; }
 
@@ -434,7 +428,7 @@ template <> struct opaque<qr_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const parts = static_cast<T*>(result.data);
-    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims);
+    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims);
     if constexpr (requires { queue.qr(a, parts, m, n, matrices); })
       if (is_large(n) && matrices > 0) return queue.qr(a, parts, m, n, matrices);
     for_each(queue, matrices, decompose_qr<T>{a, parts, m, n});
@@ -444,7 +438,7 @@ template <> struct opaque<eigh_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const parts = static_cast<T*>(result.data);
-    const extent n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims);
+    const extent n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims);
     if constexpr (requires { queue.eigh(a, parts, n, matrices); })
       if (is_large(n) && matrices > 0) return queue.eigh(a, parts, n, matrices);
     const typename Queue::memory room(queue, matrices * n * n * extent(sizeof(T)));
@@ -455,7 +449,7 @@ template <> struct opaque<svd_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const parts = static_cast<T*>(result.data);
-    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = matrices_in(operands[0].dims);
+    const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims);
     if constexpr (requires { queue.svd(a, parts, m, n, matrices); })
       if (is_large(n) && matrices > 0) return queue.svd(a, parts, m, n, matrices);
     for_each(queue, matrices, decompose_svd<T>{a, parts, m, n});
