@@ -215,6 +215,8 @@ template <class V> struct rotation {
   }
 };
 inline constexpr int most_sweeps = 60;
+/// Of vectors of n numbers, as exact as their products are.
+template <class T> COTANGENT_HD T negligible_cosine(extent n) { return (sizeof(T) == 4 ? T(1.2e-7) : T(2.2e-16)) * std::sqrt(T(n > 1 ? n : 1)); }
 
 /// Eigenvalues w, ascending, and eigenvectors, the columns of v, of a symmetric matrix, whose lower triangle is read, by Jacobi's rotations;
 /// `room` has n * n elements. NaN for what is not finite.
@@ -288,7 +290,7 @@ template <class T, class V> COTANGENT_HD void svd(const V* a, V* u, V* s, V* v, 
   const auto finite = all_finite<T>(a, m * n);
   for (extent i = 0; i < m * n; ++i) u[i] = select(finite, a[i], V(T(0)));
   for (extent i = 0; i < n * n; ++i) v[i] = V(T(i / n == i % n));
-  const V small = V(sizeof(T) == 4 ? T(1e-7) : T(2e-16));
+  const V small = V(negligible_cosine<T>(m));
   bool turned = true;
   for (int sweep = 0; sweep < most_sweeps && turned; ++sweep) {
     turned = false;

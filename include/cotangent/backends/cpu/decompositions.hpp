@@ -1,8 +1,10 @@
 #pragma once
-/// Orthogonal decompositions and determinants on the CPU: matrices side by side on threads, small ones in lanes, larger ones by Eigen.
+/// Orthogonal decompositions and determinants on the CPU: matrices side by side on threads, small ones in lanes, larger ones
+/// by Eigen, singular values by rotations of whole rows.
 
 #include <cotangent/backends/cpu/factorizations.hpp>
 #include <cotangent/backends/cpu/packets.hpp>
+#include <cotangent/backends/cpu/reductions.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 
 namespace cotangent::host {
@@ -65,6 +67,56 @@ template <> struct opaque<eigh_p> {
   }
 };
 
+/// Makes n rows of x, of `vectors` vectors each, orthogonal by Jacobi's rotations, which v's rows take too.
+template <class T, class V> void orthogonalize_rows(V* x, V* v, extent n, extent vectors) {
+  const auto product = [vectors](const V* a, const V* b) {
+    V even = V(T(0)), odd = even;
+    extent k = 0;
+    for (; k + 2 <= vectors; k += 2) even = fma(a[k], b[k], even), odd = fma(a[k + 1], b[k + 1], odd);
+    if (k < vectors) even = fma(a[k], b[k], even);
+    return fold_lanes<reduce_sum_p, T>(even + odd);
+  };
+  const scratch memory(std::size_t(n) * sizeof(T));
+  T* const squares = reinterpret_cast<T*>(memory.data());
+  bool turned = true;
+  for (int sweep = 0; sweep < small_matrix::most_sweeps && turned; ++sweep) {
+    turned = false;
+    for (extent j = 0; j < n; ++j) squares[j] = product(x + j * vectors, x + j * vectors);
+    for (extent j = 0; j < n; ++j)
+      for (extent k = j + 1; k < n; ++k) {
+        const T other = product(x + j * vectors, x + k * vectors);
+        if (!(std::fabs(other) > small_matrix::negligible_cosine<T>(n) * std::sqrt(squares[j] * squares[k]))) continue;
+        const auto r = small_matrix::rotation<T>::of(T(), squares[j], other, squares[k], true);
+        squares[j] -= r.tangent * other, squares[k] += r.tangent * other;
+        const small_matrix::rotation<V> of_vectors{V(r.tangent), V(r.cosine), V(r.sine)};
+        for (V* rows : {x, v})
+          for (extent i = 0; i < vectors; ++i) of_vectors.turn(rows[j * vectors + i], rows[k * vectors + i]);
+        turned = true;
+      }
+  }
+}
+/// U, into the first n rows of `left`, s and V [n, n] of the upper triangle of r, whose rows are made orthogonal: triangles need few sweeps (Z.
+/// Drmač, K. Veselić, "New fast and accurate Jacobi SVD algorithm", SIAM J. Matrix Anal. Appl. 29, 2008).
+template <class T> void decompose_triangle(const column_matrix<T>& r, column_matrix<T>& left, T* s, T* v, extent n) {
+  constexpr int lanes = native_lanes<T>;
+  using V = pack<T, lanes>;
+  const extent vectors = divide_up(n, extent(lanes)), length = vectors * lanes;
+  const scratch memory(std::size_t(2 * n * length) * sizeof(T));
+  T *const rows = reinterpret_cast<T*>(memory.data()), *const turned = rows + n * length;
+  for (extent i = 0; i < n; ++i)
+    for (extent j = 0; j < length; ++j) rows[i * length + j] = j < i || j >= n ? T(0) : r(i, j), turned[i * length + j] = T(i == j);
+  orthogonalize_rows<T>(reinterpret_cast<V*>(rows), reinterpret_cast<V*>(turned), n, vectors);
+  std::vector<std::pair<T, extent>> order;  // the values with minus signs
+  for (extent i = 0; i < n; ++i) order.emplace_back(-const_matrix_map<T>(rows + i * length, 1, n).norm(), i);
+  std::sort(order.begin(), order.end());
+  for (extent j = 0; j < n; ++j) {
+    const extent from = order[std::size_t(j)].second;
+    s[j] = -order[std::size_t(j)].first;
+    for (extent i = 0; i < n; ++i) left(i, j) = turned[from * length + i], v[i * n + j] = s[j] > 0 ? rows[from * length + i] / s[j] : T(0);
+    if (s[j] == 0) small_matrix::complete_basis<T>(v, n, n, j, true);
+  }
+}
+
 template <> struct opaque<svd_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
     const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 20 * m * n * n;
@@ -81,13 +133,9 @@ template <> struct opaque<svd_p> {
       if (!small_matrix::all_finite<T>(a + i * m * n, m * n))
         return small_matrix::fill(u, m * n, T(NAN)), small_matrix::fill(s, n, T(NAN)), small_matrix::fill(v, n * n, T(NAN));
       const Eigen::HouseholderQR<column_matrix<T>> qr(const_matrix_map<T>(a + i * m * n, m, n));
-      const column_matrix<T> r = qr.matrixQR().topRows(n).template triangularView<Eigen::Upper>();
-      const Eigen::JacobiSVD<column_matrix<T>, Eigen::NoQRPreconditioner> decomposition(r, Eigen::ComputeFullU | Eigen::ComputeFullV);
       column_matrix<T> left = column_matrix<T>::Zero(m, n);
-      left.topRows(n) = decomposition.matrixU();
+      decompose_triangle(qr.matrixQR(), left, s, v, n);
       matrix_map<T>(u, m, n) = qr.householderQ() * left;
-      std::copy_n(decomposition.singularValues().data(), n, s);
-      matrix_map<T>(v, n, n) = decomposition.matrixV();
       for (extent j = 0; j < n; ++j) small_matrix::choose_sign<T>(v, n, n, j, u, m);
     });
   }
