@@ -67,8 +67,12 @@ constexpr value diagonal_row(value x) {
   return reshape(row, dims);
 }
 /// Rows [..., 1, n] as the rows, or as the columns, of matrices [..., m, n] or [..., n, m].
-constexpr value as_rows(value row, const shape& dims) { return broadcast_in_dim(reshape(row, erase(row.dims(), row.rank() - 2)), dims, erase(axes_from(0, dims.rank), dims.rank - 2)); }
-constexpr value as_columns(value row, const shape& dims) { return broadcast_in_dim(reshape(row, erase(row.dims(), row.rank() - 2)), dims, erase(axes_from(0, dims.rank), dims.rank - 1)); }
+constexpr value as_rows(value row, const shape& dims) {
+  return broadcast_in_dim(reshape(row, erase(row.dims(), row.rank() - 2)), dims, erase(axes_from(0, dims.rank), dims.rank - 2));
+}
+constexpr value as_columns(value row, const shape& dims) {
+  return broadcast_in_dim(reshape(row, erase(row.dims(), row.rank() - 2)), dims, erase(axes_from(0, dims.rank), dims.rank - 1));
+}
 /// x / y, where an exact zero, or what lies on the diagonal if so asked, gives 0, and so do its derivatives.
 constexpr value quotient_or_zero(value x, value y, bool off_diagonal) {
   value none = eq(x, zeros_like(x));

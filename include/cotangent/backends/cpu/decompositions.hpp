@@ -37,7 +37,7 @@ template <> struct opaque<qr_p> {
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
     if (by_lanes<T>(m, matrices))
-      return decompose_lanes(a, to, matrices, m * n, 2 * m * n, flops, [&](const auto* x, auto* parts, auto*) { small_matrix::qr<T>(x, parts, parts + m * n, m, n); });
+      return decompose_lanes(a, to, matrices, m * n, 2 * m * n, flops, [&](const auto* x, auto* q, auto*) { small_matrix::qr<T>(x, q, q + m * n, m, n); });
     for_each_matrix(matrices, flops, [&](extent i) {
       T *const q = to + 2 * i * m * n, *const r = q + m * n;
       const Eigen::HouseholderQR<column_matrix<T>> decomposition(const_matrix_map<T>(a + i * m * n, m, n));

@@ -194,7 +194,8 @@ template <class T> struct store_q {
   }
 };
 template <class T, class Queue> void qr(const Queue& queue, const T* a, T* parts, extent m, extent n, extent count) {
-  const typename Queue::memory columns_memory(queue, count * m * n * extent(sizeof(T))), tau_memory(queue, 2 * count * n * extent(sizeof(T))), info_memory(queue, extent(sizeof(int)));
+  constexpr extent size = sizeof(T);
+  const typename Queue::memory columns_memory(queue, count * m * n * size), tau_memory(queue, 2 * count * n * size), info_memory(queue, extent(sizeof(int)));
   T *const columns = reinterpret_cast<T*>(columns_memory.data()), *const tau = reinterpret_cast<T*>(tau_memory.data()), *const signs = tau + count * n;
   int* const info = reinterpret_cast<int*>(info_memory.data());
   simt::for_each(queue, count * m * n, transpose_matrices<T>{a, columns, n, m, m * n, m * n});
@@ -224,7 +225,8 @@ template <class T> struct finish_eigenvectors {
   }
 };
 template <class T, class Queue> void eigh(const Queue& queue, const T* a, T* parts, extent n, extent count) {
-  const typename Queue::memory vectors_memory(queue, count * n * n * extent(sizeof(T))), values_memory(queue, count * n * extent(sizeof(T))), info_memory(queue, count * extent(sizeof(int)));
+  constexpr extent size = sizeof(T);
+  const typename Queue::memory vectors_memory(queue, count * n * n * size), values_memory(queue, count * n * size), info_memory(queue, count * extent(sizeof(int)));
   T *const vectors = reinterpret_cast<T*>(vectors_memory.data()), *const values = reinterpret_cast<T*>(values_memory.data());
   int* const info = reinterpret_cast<int*>(info_memory.data());
   queue.copy(vectors, a, count * n * n * extent(sizeof(T)));
@@ -261,7 +263,8 @@ template <class T> struct finish_singular_vectors {
   }
 };
 template <class T, class Queue> void svd(const Queue& queue, const T* a, T* parts, extent m, extent n, extent count) {
-  const typename Queue::memory columns_memory(queue, 2 * count * m * n * extent(sizeof(T))), others_memory(queue, count * (n + 1) * n * extent(sizeof(T))), info_memory(queue, count * extent(sizeof(int)));
+  constexpr extent size = sizeof(T);
+  const typename Queue::memory columns_memory(queue, 2 * count * m * n * size), others_memory(queue, count * (n + 1) * n * size), info_memory(queue, count * extent(sizeof(int)));
   T *const columns = reinterpret_cast<T*>(columns_memory.data()), *const u = columns + count * m * n;
   T *const vt = reinterpret_cast<T*>(others_memory.data()), *const s = vt + count * n * n;
   int* const info = reinterpret_cast<int*>(info_memory.data());
@@ -270,8 +273,9 @@ template <class T, class Queue> void svd(const Queue& queue, const T* a, T* part
   int elements = 0;
   check("gesvd_bufferSize", matrix_calls<T>::gesvd_room(handle, int(m), int(n), columns, &elements));
   const typename Queue::memory room(queue, extent(elements) * extent(sizeof(T)));
+  T* const work = reinterpret_cast<T*>(room.data());
   for (extent i = 0; i < count; ++i)
-    check("gesvd", matrix_calls<T>::gesvd(handle, int(m), int(n), columns + i * m * n, s + i * n, u + i * m * n, vt + i * n * n, reinterpret_cast<T*>(room.data()), elements, info + i));
+    check("gesvd", matrix_calls<T>::gesvd(handle, int(m), int(n), columns + i * m * n, s + i * n, u + i * m * n, vt + i * n * n, work, elements, info + i));
   simt::for_each(queue, count * 3 * m * n, fill_with_zeros<T>{parts});
   simt::for_each(queue, count * m * n, transpose_matrices<T>{u, parts, m, n, m * n, 3 * m * n});
   simt::for_each(queue, count * n, copy_rows<T>{s, parts + m * n, n, n, 3 * m * n});
