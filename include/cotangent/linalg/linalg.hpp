@@ -95,9 +95,7 @@ constexpr proportion proportion_of(std::string_view who, value a) {
   return is_symbol(m) || (!is_symbol(n) && m >= n) ? proportion::tall : proportion::wide;
 }
 /// Columns [first, last) of matrices.
-constexpr value some_columns(value a, extent first, extent last) {
-  return transposed_matrices(some_rows(transposed_matrices(a), first, last - first));
-}
+constexpr value some_columns(value a, extent first, extent last) { return piece_along(a, a.rank() - 1, first, last - first); }
 
 struct qr_part {
   bool triangular;

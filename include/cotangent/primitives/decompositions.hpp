@@ -16,26 +16,23 @@ constexpr value svd(value a);
 constexpr value adjugate(value a, value factors);
 constexpr value determinant(value a, value factors, bool logarithm);
 
-/// The rows [first, first + count) of matrices.
-constexpr value some_rows(value x, extent first, extent count) {
-  shape starts = axes_from(0, x.rank()), sizes = x.dims(), strides = starts;
-  for (int i = 0; i < x.rank(); ++i) starts[i] = 0, strides[i] = 1;
-  starts[x.rank() - 2] = first, sizes[x.rank() - 2] = count;
-  return slice(x, starts, sizes, strides);
+/// The elements [first, first + count) along an axis.
+constexpr value piece_along(value x, int axis, extent first, extent count) {
+  shape starts = filled(x.rank(), 0), sizes = x.dims();
+  starts[axis] = first, sizes[axis] = count;
+  return slice(x, starts, sizes, filled(x.rank(), 1));
 }
+/// The rows [first, first + count) of matrices.
+constexpr value some_rows(value x, extent first, extent count) { return piece_along(x, x.rank() - 2, first, count); }
 /// The first `rows` rows of part k of matrices [..., parts, m, n].
 constexpr value part_of(value parts, extent k, extent rows) {
   const int axis = parts.rank() - 3;
-  shape starts = axes_from(0, parts.rank()), sizes = parts.dims(), strides = starts;
-  for (int i = 0; i < parts.rank(); ++i) starts[i] = 0, strides[i] = 1;
-  starts[axis] = k, sizes[axis] = 1, sizes[axis + 1] = rows;
-  const value one = slice(parts, starts, sizes, strides);
+  const value one = some_rows(piece_along(parts, axis, k, 1), 0, rows);
   return reshape(one, erase(one.dims(), axis));
 }
 /// Matrices with rows of zeros below them, as many as `rows` in all.
 constexpr value with_rows(value x, extent rows) {
-  shape none = axes_from(0, x.rank());
-  for (int i = 0; i < x.rank(); ++i) none[i] = 0;
+  const shape none = filled(x.rank(), 0);
   shape high = none;
   high[x.rank() - 2] = x.b->symbols.combine(symbol::difference, rows, x.dims()[x.rank() - 2]);
   return pad(x, constant(*x.b, x.type(), {}, 0), none, high, none);
@@ -44,14 +41,7 @@ constexpr value with_rows(value x, extent rows) {
 constexpr value of_parts(const sequence<value>& matrices) {
   sequence<value> parts;
   const int axis = matrices[0].rank() - 2;
-  for (value m : matrices) {
-    shape dims;
-    for (int i = 0; i < m.rank(); ++i) {
-      if (i == axis) dims.push_back(1);
-      dims.push_back(m.dims()[i]);
-    }
-    parts.push_back(reshape(m, dims));
-  }
+  for (value m : matrices) parts.push_back(reshape(m, insert(m.dims(), axis, 1)));
   return concatenate(parts, axis);
 }
 /// Where matrices are on the diagonal.
@@ -85,13 +75,7 @@ constexpr value quotient_or_zero(value x, value y, bool off_diagonal) {
 /// application in optimum experimental design", arXiv:1001.1654.
 struct qr_p : of_matrices {
   static constexpr std::string_view name = "qr";
-  static constexpr void infer(call& c) {
-    c.type = c[0].type(), c.dims = {};
-    for (int i = 0; i < c[0].rank(); ++i) {
-      if (i == c[0].rank() - 2) c.dims.push_back(2);
-      c.dims.push_back(c[0].dims()[i]);
-    }
-  }
+  static constexpr void infer(call& c) { c.type = c[0].type(), c.dims = insert(c[0].dims(), c[0].rank() - 2, 2); }
   static constexpr value q(const call& c) { return part_of(c.result, 0, c.dims[c.dims.rank - 2]); }
   static constexpr value r(const call& c) { return part_of(c.result, 1, c.dims[c.dims.rank - 1]); }
   /// x of x R = y, or of x Rᵀ = y.
@@ -117,11 +101,7 @@ struct qr_p : of_matrices {
 /// "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", 2008.
 struct eigh_p : of_matrices {
   static constexpr std::string_view name = "eigh";
-  static constexpr void infer(call& c) {
-    of_matrices::infer(c);
-    extent& rows = c.dims[c.dims.rank - 2];
-    rows = c.b->symbols.combine(symbol::sum, rows, 1);
-  }
+  static constexpr void infer(call& c) { lu_p::infer(c); }  // one row more
   static constexpr value w(const call& c) { return some_rows(c.result, 0, 1); }
   static constexpr value v(const call& c) { return some_rows(c.result, 1, c.dims[c.dims.rank - 1]); }
   /// The elements (i, j) divided by w_j - w_i.
