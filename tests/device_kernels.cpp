@@ -19,6 +19,13 @@ constexpr auto rotate = [](auto w, auto x) {
   return x * ct::cos(angle) + ct::cross(axis, x) * ct::sin(angle) + axis * (ct::dot(axis, x) * (1 - ct::cos(angle)));
 };
 
+/// Rows with several sums.
+constexpr auto weighted = [](auto x, auto y) {
+  const auto e = ct::exp(x - ct::max(x, ct::axis<-1>, ct::keepdims));
+  return e * y / (ct::sum(e, ct::axis<-1>, ct::keepdims) + ct::sum(ct::square(y), ct::axis<-1>, ct::keepdims));
+};
+constexpr auto unit = [](auto x) { return x / ct::sqrt(ct::sum(x * x) + 1); };
+
 }  // namespace
 
 TEST_CASE("reductions of many shapes in one kernel: whole, rows, columns, several at once; blocks, chunks, odd sizes") {
@@ -58,6 +65,38 @@ TEST_CASE("row programs: softmax, layer normalization and their gradients") {
   check(between<float, 3, 5000>(-2, 2));
   check(between<float, 40, 6000>(-2, 2));  // few rows, long ones
   check(between<float, 700, 100>(-2, 2));
+  check(between<float, 301, 1024>(-2, 2));  // as many points for every thread of a team
+  check(between<float, 600, 101>(-2, 2));
+  check(between<float, 70, 9000>(-2, 2));  // too long for registers
+}
+
+TEST_CASE("row programs: rows of several axes, doubles, several sums, integers") {
+  const ct::device d = tested_devices()[0];
+  const auto y = ct::device_put(ct::array<float, 50, 20, 72>(), d);
+  CHECK(ct::jit(weighted).kernels(y, y).find("kernel over [1000,72]") != std::string::npos);  // 1000 rows, and not 50
+  check_devices(weighted, 2e-5, between<float, 50, 20, 72>(-2, 2), between<float, 50, 20, 72>(-2, 2, 1));
+  check_devices(weighted, 1e-12, between<double, 50, 20, 72>(-2, 2), between<double, 50, 20, 72>(-2, 2, 1));
+  check_devices(weighted, 1e-12, between<double, 999, 129>(-2, 2), between<double, 999, 129>(-2, 2, 1));
+  check_devices([](auto x, auto y) { return ct::grad([](auto x, auto y) { return ct::sum(ct::sin(weighted(x, y))); }, ct::wrt<0, 1>)(x, y); }, 1e-11,
+                between<double, 30, 7, 260>(-2, 2), between<double, 30, 7, 260>(-2, 2, 1));
+  // Some kernels reduce along two axes, others along the last one.
+  check_devices([](auto x) { return (x - ct::mean(x, ct::axis<1, 2>, ct::keepdims)) / (ct::sum(ct::abs(x), ct::axis<2>, ct::keepdims) + 1); }, 1e-12, between<double, 64, 30, 70>(-2, 2));
+  check_devices([](auto x) { return x / (ct::sum(x, ct::axis<1>, ct::keepdims) + 1000) + ct::iota<std::int32_t, 512>(); }, 0, ct::full<std::int32_t, 300, 512>(77));
+}
+
+TEST_CASE("records: every instance writes a row of its own") {
+  check_devices(ct::vmap(unit), 1e-6, between<float, 1000, 3>(-1, 1));
+  check_devices(ct::vmap(unit), 1e-6, between<float, 1, 2>(-1, 1));
+  check_devices(ct::vmap(ct::jacfwd(unit)), 1e-12, between<double, 257, 4>(-1, 1));
+  check_devices([](auto x) { return std::tuple(ct::vmap(unit)(x), ct::vmap([](auto v) { return ct::sum(v); })(x)); }, 1e-6, between<float, 130, 5>(-1, 1));
+  // In place of the argument.
+  const auto f = ct::jit(ct::vmap(unit));
+  const auto x = between<double, 300, 3>(-1, 1);
+  for (const ct::device& d : tested_devices()) {
+    auto y = ct::device_put(x, d);
+    y = f(std::move(y));
+    CHECK(difference(tensors_of(ct::device_get(y)), tensors_of(f(x)), 1e-12) == "");
+  }
 }
 
 TEST_CASE("running sums of long lines are cut into parts") {

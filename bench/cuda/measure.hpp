@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 #include <vector>
 
 #include <cotangent/cotangent.hpp>
@@ -13,11 +14,17 @@ using ct::extent;
 
 inline double milliseconds() { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+/// What is measured: names with this in them; or, for profilers, what is called once.
+inline std::string_view only;
+inline bool is_profiled = false;
+
 /// The median time of a call when calls follow each other without a wait, over samples of several calls. `bytes` is what a
 /// program must read and write at least, `flops` what a product of matrices must compute; 0: not told.
 template <class Call> void measure(const char* name, const ct::device& d, double bytes, double flops, const Call& call) {
+  if (std::string_view(name).find(only) == std::string_view::npos) return;
   call();
   d.memory().wait();
+  if (is_profiled) return;
   int calls = 1;
   std::vector<double> times;
   for (int sample = 0; sample < 25; ++sample) {

@@ -1,9 +1,13 @@
 /// The library's side of ./bench/cuda/run: prints a line of JSON per program with the median milliseconds of a call, as the JAX
 /// side (programs.py) does for the same programs, names and sizes.
+///
+///   programs [NAME [once]]    those whose names have NAME in them; called once, for a profiler
 
 #include "measure.hpp"
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1) only = arguments[1];
+  is_profiled = count > 2 && arguments[2] == std::string_view("once");
   try {
     const ct::device d = ct::devices<ct::cuda>().front();
     std::printf("{\"device\": \"%s\"}\n", d.description().c_str());

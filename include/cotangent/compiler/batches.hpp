@@ -188,10 +188,14 @@ template <class Made, bool Cpu> struct make_canonical_of {
     constexpr extent rows = chunked_rows_of<whole, may_have_chunks_graph<Made, Cpu>>;
     if constexpr (rows != 0) return chunk_program(thaw(unchunked_graph<whole>), rows).run();
     else {
-      if constexpr (may_have_trajectories_graph<Made, Cpu>)
-        if (graph chunked = in_chunks_of_trajectories(thaw(unchunked_graph<whole>)); chunked.size() > 0) return chunked;
-      if constexpr (may_have_batch_chunks_graph<Made, Cpu>)
-        if (graph chunked = in_chunks_of_batch(thaw(unchunked_graph<whole>)); chunked.size() > 0) return chunked;
+      if constexpr (may_have_trajectories_graph<Made, Cpu>) {
+        graph chunked = in_chunks_of_trajectories(thaw(unchunked_graph<whole>));
+        if (chunked.size() > 0) return chunked;
+      }
+      if constexpr (may_have_batch_chunks_graph<Made, Cpu>) {
+        graph chunked = in_chunks_of_batch(thaw(unchunked_graph<whole>));
+        if (chunked.size() > 0) return chunked;
+      }
       if constexpr (may_have_zones_graph<Made, Cpu>) return with_zones(thaw(unchunked_graph<whole>));
       else return whole{}();
     }

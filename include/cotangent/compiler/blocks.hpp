@@ -1,7 +1,7 @@
 #pragma once
 /// Row blocks: steps over the same rows run together, a block of rows through all of them while it is in the cache.
 ///
-/// A row is one index of the outermost axis. A step works row by row if it reads what other steps of the group have
+/// A row is one index of the outermost axis, or of several that are walked as one. A step works row by row if it reads what other steps of the group have
 /// written, and writes all that it writes, in its own row only: softmax over the rows of a matrix, a batch of matrix
 /// products with what makes their operands and uses their results. Intermediate values that no other step reads exist
 /// for the rows of a block only. Threads take blocks. A row's results do not depend on the block it is in. Sums over rows
@@ -68,6 +68,7 @@ class block_finder {
 
   constexpr void run() {
     if (s_.steps.size() < 2) return;
+    if (choices_.rows_of_many_axes) merge_rows();
     find_accesses();
     taken_.assign(s_.steps.size(), false);
     sequence<step> order;
@@ -144,6 +145,50 @@ class block_finder {
     for (int m : members_)
       if (touches(s_.steps[std::size_t(m)], b, true)) return true;
     return false;
+  }
+
+  /// Takes the outermost axes of kernels for one, as far as a kernel that reduces along others has them for one too: their rows are more, and
+  /// shorter.
+  constexpr void merge_rows() {
+    sequence<extent> counts;  // of rows
+    for (step& x : s_.steps) {
+      bool reduces = false;
+      for (int k = 0; k < x.statement_count; ++k) reduces = reduces || s_.statements[std::size_t(x.statements + k)].what == statement::reduce;
+      if (!reduces) continue;
+      bool merged = false;
+      while (can_merge(x)) merge(x), merged = true;
+      if (merged) counts.push_back(x.space[0]);
+    }
+    for (step& x : s_.steps) {
+      extent most = 0, rows = 1;
+      for (int d = 0; d + 1 < x.space.rank && !has_symbol(x.space); ++d) {
+        rows *= x.space[d];
+        for (extent c : counts) most = c == rows ? rows : most;
+      }
+      while (most > 0 && x.space[0] < most && can_merge(x)) merge(x);
+    }
+  }
+  /// Whether every statement of a kernel walks its two outermost axes as one.
+  constexpr bool can_merge(const step& x) const {
+    bool can = x.node < 0 && x.space.rank > 2 && !has_symbol(x.space);
+    for (int k = x.statements; k < x.statements + x.statement_count && can; ++k) {
+      const statement& t = s_.statements[std::size_t(k)];
+      if (t.what == statement::index) can = t.dimension > 1;
+      if (t.buffer < 0) continue;
+      const extent outer = t.where.strides[0], inner = t.where.strides[1];
+      can = can && t.windowed == 0 && !is_symbol(outer) && !is_symbol(inner) && outer == inner * x.space[1];
+    }
+    return can;
+  }
+  constexpr void merge(step& x) {
+    for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
+      statement& t = s_.statements[std::size_t(k)];
+      if (t.what == statement::index) --t.dimension;
+      if (t.buffer >= 0) t.where.strides = erase(t.where.strides, 0);
+    }
+    const extent rows = x.space[0] * x.space[1];
+    x.space = erase(x.space, 0);
+    x.space[0] = rows;
   }
 
   /// The rows of a step, or 0 if it has none.

@@ -78,6 +78,7 @@ struct row_blocks {
 struct schedule_choices {
   bool computes_again = true;  // cheap values, where they are needed, instead of reading them from memory
   bool row_blocks = true;      // several steps over some rows at a time
+  bool rows_of_many_axes = false;  // whose indices are those of several outer axes
   bool computes_large_again = true;  // large arrays that are made of smaller ones as well
   bool products_by_rows = true;      // products of matrices join row blocks, and kernels run on their finished rows
   bool sums_over_rows = true;        // kernels that sum over rows join row blocks

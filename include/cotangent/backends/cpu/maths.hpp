@@ -12,3 +12,6 @@
 #include <cotangent/backends/cpu/maths/power.hpp>
 #include <cotangent/backends/cpu/maths/remainder.hpp>
 #include <cotangent/backends/cpu/maths/trigonometric.hpp>
+#ifdef __CUDACC__
+#include <cotangent/backends/cuda/maths.hpp>
+#endif

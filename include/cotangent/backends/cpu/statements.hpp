@@ -48,24 +48,32 @@ template <class Layout, int N>
 using sum_registers = register_file<N, mask_bytes<Layout>, Layout::shape.sums.floats, Layout::shape.sums.doubles, Layout::shape.sums.ints,
                                     Layout::shape.sums.longs, Layout::shape.sums.masks>;
 
+/// Counts points along a dimension. A GPU takes several instructions for a number of 64 bits.
+#ifdef __CUDA_ARCH__
+template <class Layout> inline constexpr bool has_few_points = Layout::is_static && Layout::points <= extent(1) << 30;
+template <class Layout> using index_type = std::conditional_t<has_few_points<Layout>, std::int32_t, extent>;
+#else
+template <class Layout> using index_type = extent;
+#endif
+
 /// A kernel's arguments, copied out of memory that stores could alias, and the index along each merged dimension.
 template <class Layout> struct position {
   void* buffers[Layout::shape.buffers > 0 ? Layout::shape.buffers : 1];
   extent slots[Layout::shape.slots > 0 ? Layout::shape.slots : 1];
-  extent index[Layout::dims.rank > 0 ? Layout::dims.rank : 1];
+  index_type<Layout> index[Layout::dims.rank > 0 ? Layout::dims.rank : 1];
 
   position() = default;
   COTANGENT_INLINE position(void* const* from, const extent* extents) {
     for (int i = 0; i < Layout::shape.buffers; ++i) buffers[i] = from[i];
     for (int i = 0; i < Layout::shape.slots; ++i) slots[i] = extents[i];
-    for (extent& i : index) i = 0;
+    for (auto& i : index) i = 0;
   }
 
   /// What kernel dimension D contributes to an access of this stride, at lane index 0.
   template <int D> COTANGENT_INLINE extent outer_step([[maybe_unused]] extent stride) const {
     constexpr merged_dims dims = Layout::dims;
     constexpr int m = dims.merged_from[D];
-    if constexpr (m >= 0 && m < dims.rank - 1 && dims.last[m >= 0 ? m : 0] == D) return index[m] * stride;
+    if constexpr (m >= 0 && m < dims.rank - 1 && dims.last[m >= 0 ? m : 0] == D) return extent(index[m]) * stride;
     else return 0;
   }
 };
@@ -103,6 +111,7 @@ inline constexpr bool keeps_buffer<Reductions, B> = Reductions::template keeps<B
 /// `count` exist; Partial says that count may be less than N, Inner that windows along the lanes lie inside of their rows.
 template <class Layout, int N, bool Partial, class Reductions = no_reductions, bool Inner = false> struct evaluation {
   using layout = Layout;
+  using reductions_type = Reductions;
   static constexpr int lanes = N;
   static constexpr bool partial = Partial, inner = Inner;
   static constexpr int bytes = mask_bytes<Layout>;
@@ -111,14 +120,14 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
   template <class T> using reg = register_type<T, N, bytes>;
 
   const position<Layout>& at;
-  extent lane;
+  index_type<Layout> lane;
   int count;
   fixed_registers<Layout, N>& fixed;
   Reductions& reductions;
   constant_registers<Layout, N> constants;
   varying_registers<Layout, N> varying;  // members, not references: compilers take them apart in one pass
 
-  COTANGENT_LANES COTANGENT_INLINE evaluation(const position<Layout>& a, extent l, int n, fixed_registers<Layout, N>& f, Reductions& r)
+  COTANGENT_LANES COTANGENT_INLINE evaluation(const position<Layout>& a, index_type<Layout> l, int n, fixed_registers<Layout, N>& f, Reductions& r)
       : at(a), lane(l), count(n), fixed(f), reductions(r) {}
 
   /// The register of type T at a place.
@@ -139,7 +148,7 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
 
   /// The address of an access for the first lane, without what its varying index registers add.
   COTANGENT_LANES template <class T, int B, class Access, class... X> COTANGENT_INLINE T* address(Access access, X... indices) {
-    const extent offset = row_offset(access, at) + lane * value_of<lane_stride<Layout, Access>>(at.slots);
+    const extent offset = row_offset(access, at) + extent(lane) * value_of<lane_stride<Layout, Access>>(at.slots);
     return static_cast<T*>(at.buffers[B]) + (offset + ... + fixed_step(indices));
   }
   COTANGENT_LANES template <class T, source From, int Place, extent Stride, class List>
@@ -266,11 +275,14 @@ COTANGENT_INLINE constexpr extent wrapped(extent i, extent n) {
 }
 /// i + Distance for an i in [0, n), wrapped around. Without branches where the distance is known to be no longer than a row, so
 /// that what does not change along a row is computed once.
-template <extent Distance, extent Extent> COTANGENT_INLINE constexpr extent wrapped_step(extent i, extent n) {
-  const extent at = i + Distance;
-  if constexpr (names_slot<Extent> || Distance > Extent || -Distance > Extent) return wrapped(at, n);
-  else if constexpr (Distance < 0) return at + n * (at < 0);
-  else return at - n * (at >= n);
+template <extent Distance, extent Extent, class Index> COTANGENT_INLINE constexpr extent wrapped_step(Index i, [[maybe_unused]] extent n) {
+  if constexpr (names_slot<Extent> || Distance > Extent || -Distance > Extent) return wrapped(i + Distance, n);
+  else {
+    using type = std::conditional_t<(Extent >> 30 == 0), Index, extent>;  // which holds 2 Extent
+    const type at = type(i) + type(Distance);
+    if constexpr (Distance < 0) return at + type(Extent) * (at < 0);
+    else return at - type(Extent) * (at >= type(Extent));
+  }
 }
 /// Lanes of which some lie around an end of the row, or outside of it: where along the row the first one is, and its length.
 COTANGENT_LANES template <class R, int Lanes, class T> COTANGENT_HD __attribute__((noinline)) R load_at_end(const T* row, extent stride, extent first, extent n, int count, bool wraps) {
@@ -311,14 +323,15 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
     const extent stride = value_of<along>(e.at.slots);
     const int count = E::partial ? e.count : E::lanes;
     const bool at_end = n >= 0 && (first < 0 || first + count > n);
-    if constexpr (along == 1 && E::lanes > 1) {
+    if constexpr (E::lanes == 1) r = at_end ? T(0) : p[first * stride];
+    else if constexpr (along == 1) {
       prefetch_lanes<Sources, false>(e, p + first);
       if (!at_end) r = E::partial ? reg::load(p + first, count) : reg::load(p + first);
       else if (!wraps) r = reg::load(p + first, int(smaller(count, n - first)), int(first < 0 ? -first : 0));
       else if (n >= E::lanes) r = load_wrapped<reg, E::lanes>(p, first, n, count);
       else r = load_at_end<reg, E::lanes>(p, stride, first, n, count, wraps);
     } else if (at_end) r = load_at_end<reg, E::lanes>(p, stride, first, n, count, wraps);
-    else if constexpr (along == 0 || E::lanes == 1) r = reg(p[first * stride]);
+    else if constexpr (along == 0) r = reg(p[first * stride]);
     else r = reg::load_strided(p + first * stride, stride, count);
   }
 
@@ -328,13 +341,14 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
     constexpr int m = layout::dims.merged_from[D];
     const extent size = value_of<Size>(e.at.slots);
     if constexpr (D == lane_dim) {
-      first += Distance;
+      if constexpr (Wrap && E::lanes == 1) first = wrapped_step<Distance, Size>(e.lane, size);
+      else first += Distance;
       if constexpr (!E::inner) {
         n = size, wraps = Wrap;
-        if constexpr (Wrap) first = wrapped(first, size);
+        if constexpr (Wrap && E::lanes > 1) first = wrapped(first, size);
       }
     } else {
-      const extent index = m < 0 ? 0 : e.at.index[m < 0 ? 0 : m];
+      const index_type<layout> index = m < 0 ? 0 : e.at.index[m < 0 ? 0 : m];
       const extent at = Wrap ? wrapped_step<Distance, Size>(index, size) : index + Distance;
       if constexpr (!Wrap) inside = inside && at >= 0 && at < size;
       row += (at - index) * stride;

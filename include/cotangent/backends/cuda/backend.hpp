@@ -11,14 +11,39 @@
 
 namespace cotangent::gpu {
 
+/// The value of the thread `by` further on in the warp.
+template <class T> __device__ T shuffled_down(const T& x, int by) {
+  constexpr int count = (sizeof(T) + 3) / 4;
+  unsigned words[count] = {};
+  memcpy(words, &x, sizeof(T));
+  COTANGENT_UNROLL
+  for (unsigned& w : words) w = __shfl_down_sync(~0u, w, unsigned(by));
+  T y;
+  memcpy(&y, words, sizeof(T));
+  return y;
+}
 /// Merges the sums of each group of threads into those of its first. Every thread of the block calls it; `sums`: whether this one
 /// has any.
 template <class Merger, class Sums> __device__ void merge_groups(Sums* shared, int thread, int group, bool sums = true) {
+  constexpr int warp = 32;
   __syncthreads();
-  for (int half = group / 2; half > 0; half /= 2) {
-    if (sums && thread % group < half) Merger::merge(shared[thread], shared[thread + half]);
-    __syncthreads();
-  }
+  const int place = thread & (group - 1);
+  if (!sums || place >= warp) return;
+  for (int half = group / 2; half >= warp; half /= 2)
+    for (int k = 0; k < half; k += warp) Merger::merge(shared[thread + k], shared[thread + k + half]);
+  const int in_warp = group / 2 < warp ? group / 2 : warp / 2;
+  if constexpr (sizeof(Sums) <= 32) {
+    Sums own = shared[thread];
+    for (int half = in_warp; half > 0; half /= 2) {
+      Sums other = shuffled_down(own, half);
+      if (place < half) Merger::merge(own, other);
+    }
+    if (place == 0) shared[thread] = own;
+  } else
+    for (int half = in_warp; half > 0; half /= 2) {
+      if (place < half) Merger::merge(shared[thread], shared[thread + half]);
+      __syncwarp();
+    }
 }
 
 /// How many blocks of a grid ptxas is to leave room for on a multiprocessor.
@@ -30,6 +55,16 @@ template <class Grid> constexpr int room_for_blocks() {
 /// A grid (backends/simt/kernel.hpp) as a kernel: blocks take the grid's blocks in turn.
 template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_blocks<Grid>()) run_grid(const __grid_constant__ Grid grid, extent blocks) {
   for (extent block = blockIdx.x; block < blocks; block += gridDim.x) grid(block, int(threadIdx.x));
+}
+/// The same for threads that write by way of the block's memory.
+template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_blocks<Grid>()) run_staging_grid(const __grid_constant__ Grid grid, extent blocks) {
+  __shared__ alignas(16) std::byte stage[Grid::staged_bytes];
+  for (extent block = blockIdx.x; block < blocks; block += gridDim.x) {
+    grid(block, int(threadIdx.x), stage);
+    __syncthreads();
+    grid.write(block, int(threadIdx.x), stage);
+    __syncthreads();
+  }
 }
 /// The same for threads that add up what they found.
 template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_blocks<Grid>()) run_summing_grid(const __grid_constant__ Grid grid, extent blocks) {
@@ -48,9 +83,12 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_
 /// A grid of rows (backends/simt/rows.hpp).
 template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_blocks<Grid>()) run_rows_grid(const __grid_constant__ Grid grid, extent blocks) {
   __shared__ alignas(16) unsigned char memory[Grid::shared_bytes > 0 ? Grid::shared_bytes : 16];
+  extern __shared__ __align__(16) std::byte slot_of_block[];
+  std::byte* const slot = grid.memory ? grid.slot(blockIdx.x) : slot_of_block;
   const int thread = int(threadIdx.x);
+  typename Grid::registers_type registers;
   for (extent block = blockIdx.x; block < blocks; block += gridDim.x) {
-    const simt::rows_of_block rows = grid.block(block, blockIdx.x);
+    const simt::rows_of_block rows = grid.block(block, slot);
     grid.phases.each([&](const auto& phase) {
       using phase_type = std::remove_cvref_t<decltype(phase)>;
       if constexpr (requires { typename phase_type::sums; }) {
@@ -58,22 +96,24 @@ template <class Grid> __global__ void __launch_bounds__(Grid::threads, room_for_
         const extent rounds = phase.rounds(rows);
         for (extent round = 0; round < rounds; ++round) {
           const bool sums = thread < phase_type::threads;
-          if (sums) shared[thread] = phase.collect(rows, round, thread);
+          __syncthreads();
+          if (sums) shared[thread] = phase.collect(rows, round, thread, registers);
           merge_groups<phase_type>(shared, thread, phase.group, sums);
           if (sums && thread % phase.group == 0) phase.finish(rows, round, thread, shared[thread]);
-          __syncthreads();
         }
       } else {
-        phase(rows, thread, Grid::threads);
-        __syncthreads();
+        if (phase_type::reads_of_others) __syncthreads();
+        phase(rows, thread, Grid::threads, registers);
       }
     });
+    __syncthreads();
   }
 }
 
 /// The kernel that runs a grid.
 template <class Grid> auto kernel_of_grid() {
   if constexpr (requires { typename Grid::sums; }) return &run_summing_grid<Grid>;
+  else if constexpr (requires { Grid::staged_bytes; }) return &run_staging_grid<Grid>;
   else return &run_grid<Grid>;
 }
 
@@ -102,11 +142,12 @@ class queue {
   }
   template <class Grid> void run_rows(const Grid& grid) const {
     count();
-    const extent blocks = grid.blocks();
-    run_rows_grid<<<unsigned(slots(blocks)), Grid::threads, 0, stream_>>>(grid, blocks);
+    const extent blocks = grid.blocks(), launched = grid.memory ? slots(blocks) : simt::smaller(blocks, extent(1) << 30);
+    run_rows_grid<<<unsigned(launched), Grid::threads, grid.memory ? 0 : std::size_t(grid.bytes_of_slot), stream_>>>(grid, blocks);
     check("launching a kernel", cudaGetLastError());
   }
   static extent slots(extent blocks) { return simt::smaller(blocks, 2048); }
+  static constexpr extent shared_bytes = 48 << 10;
   void copy(void* to, const void* from, extent bytes) const {
     count();
     check("copying on the device", cudaMemcpyAsync(to, from, std::size_t(bytes), cudaMemcpyDeviceToDevice, stream_));
@@ -252,6 +293,7 @@ class describing_queue {
   template <class Grid> void run(const Grid&) const { write(reinterpret_cast<const void*>(kernel_of_grid<Grid>()), Grid::threads); }
   template <class Grid> void run_rows(const Grid&) const { write(reinterpret_cast<const void*>(&run_rows_grid<Grid>), Grid::threads); }
   static extent slots(extent blocks) { return queue::slots(blocks); }
+  static constexpr extent shared_bytes = queue::shared_bytes;
   void copy(void*, const void*, extent) const {}
   void copy_to_host(void*, const void*, extent) const {}
   const void* constant(const void* elements, std::size_t) const { return elements; }

@@ -33,6 +33,18 @@ constexpr int power_of_two(extent n, int most) {
 }
 /// i / n; half of the numbers' bits are enough for most arrays, and take a quarter of the time.
 COTANGENT_HD inline extent quotient(extent i, extent n) { return ((i | n) >> 32) == 0 ? extent(unsigned(i) / unsigned(n)) : i / n; }
+COTANGENT_HD inline std::int32_t quotient(std::int32_t i, std::int32_t n) { return std::int32_t(unsigned(i) / unsigned(n)); }
+
+/// A number that is known when kernels are compiled, or, if Known is -1, at run time.
+template <extent Known> struct number_of {
+  COTANGENT_HD constexpr number_of(extent) {}
+  COTANGENT_HD constexpr operator extent() const { return Known; }
+};
+template <> struct number_of<-1> {
+  extent value;
+  COTANGENT_HD constexpr number_of(extent n) : value(n) {}
+  COTANGENT_HD constexpr operator extent() const { return value; }
+};
 
 inline constexpr int block_threads = 256;
 
@@ -58,9 +70,19 @@ template <class Kernel> struct arguments {
 
 /// All merged dimensions of a kernel, as bits.
 template <class Layout> inline constexpr std::uint32_t every_dim = (std::uint32_t(1) << Layout::dims.rank) - 1;
+/// The number of points along the merged dimensions of a set, or -1 if it is known at run time only.
+template <class Layout> constexpr extent known_points(std::uint32_t dims) {
+  extent n = 1;
+  for (int d = 0; d < Layout::dims.rank; ++d)
+    for (int own = Layout::dims.first[d]; (dims >> d & 1u) && own <= Layout::dims.last[d]; ++own) {
+      if (is_slot(Layout::own_extents[own])) return -1;
+      n *= Layout::own_extents[own];
+    }
+  return n;
+}
 
 /// Sets the indices along the dimensions of a set to those of point number `point` among them, in row-major order.
-template <class Layout, std::uint32_t Dims> COTANGENT_HD inline void set_indices(position<Layout>& at, extent point) {
+template <class Layout, std::uint32_t Dims> COTANGENT_HD inline void set_indices(position<Layout>& at, index_type<Layout> point) {
   constexpr int first = Dims == 0 ? 0 : std::countr_zero(Dims), rank = Layout::dims.rank;
   COTANGENT_UNROLL
   for (int d = rank - 1; d >= 0; --d) {
@@ -69,12 +91,12 @@ template <class Layout, std::uint32_t Dims> COTANGENT_HD inline void set_indices
       at.index[d] = point;
       break;
     }
-    const extent size = Layout::extent_of(d, at.slots), rest = quotient(point, size);
+    const auto size = index_type<Layout>(Layout::extent_of(d, at.slots)), rest = quotient(point, size);
     at.index[d] = point - rest * size;
     point = rest;
   }
 }
-template <class Layout> COTANGENT_HD inline extent lane_of(const position<Layout>& at) { return at.index[Layout::dims.rank > 0 ? Layout::dims.rank - 1 : 0]; }
+template <class Layout> COTANGENT_HD inline index_type<Layout> lane_of(const position<Layout>& at) { return at.index[Layout::dims.rank > 0 ? Layout::dims.rank - 1 : 0]; }
 
 /// A kernel's statements at the points whose positions are given; reductions go to sums[0], sums[1], ...
 template <class Kernel, int Points, class Sums, std::size_t... P>
@@ -100,12 +122,12 @@ template <class Kernel> constexpr int points_at_once(int most, int beside = 0) {
 struct point_choice {
   int width = 1, at_once = 1;
 };
-/// What a kernel's accesses allow, and its registers. Windows and rows that are not contiguous are read faster if neighbouring threads are
-/// neighbours.
-template <class Kernel> constexpr point_choice choose_points() {
+/// How many neighbours along the lanes lie in 16 bytes of a kernel's widest elements, if all that it reads and stores is contiguous along the
+/// lanes or the same for them; else 1.
+template <class Kernel> constexpr int count_neighbours() {
   using parts = typename analysis<Kernel>::parts;
   using layout = layout_of<Kernel>;
-  constexpr int access_bytes = 16, accesses = 2;
+  constexpr int access_bytes = 16;
   constexpr int rank = layout::dims.rank, lane = layout::dims.last[rank > 0 ? rank - 1 : 0];
   int widest = 0;
   bool contiguous = rank > 0;
@@ -116,12 +138,26 @@ template <class Kernel> constexpr point_choice choose_points() {
     contiguous = contiguous && f.windowed == 0 && (stride == 0 || stride == 1);
     if (stride == 1 && int(size_of(f.type)) > widest) widest = int(size_of(f.type));
   }
-  contiguous = contiguous && widest > 0;
+  if (!contiguous || widest == 0) return 1;
+  return widest < 4 ? 4 : access_bytes / widest;
+}
+/// What a kernel's accesses allow, of which so many are to be on their way, and its registers, beside so many for each point. Windows and rows that are not contiguous are read faster
+/// if neighbouring threads are neighbours.
+template <class Kernel> constexpr point_choice choose_points(int accesses = 2, int beside = 0) {
   point_choice c;
-  c.width = !contiguous ? 1 : widest < 4 ? 4 : access_bytes / widest;
-  c.at_once = points_at_once<Kernel>(contiguous ? accesses * c.width : 4);
+  c.width = count_neighbours<Kernel>();
+  c.at_once = points_at_once<Kernel>(c.width > 1 ? accesses * c.width : 4, beside);
   if (c.at_once < c.width) c.width = 1;
   return c;
+}
+/// Whether each `width` points that follow each other along the merged dimensions of a set are neighbours along the lanes, at whatever point
+/// that is a multiple of `width` one begins.
+template <class Layout> COTANGENT_HD constexpr bool are_rows_of(int width, std::uint32_t dims, const extent* slots) {
+  if constexpr (Layout::dims.rank == 0) return false;
+  else {
+    constexpr int lane = Layout::dims.rank - 1;
+    return (dims >> lane & 1u) && (dims == std::uint32_t(1) << lane || Layout::extent_of(lane, slots) % width == 0);
+  }
 }
 
 /// A kernel without reductions.
@@ -130,6 +166,7 @@ template <class Kernel> struct point_grid {
   static constexpr point_choice choice = choose_points<Kernel>();
   static constexpr int width = choice.width, at_once = choice.at_once, registers = registers_of_points<Kernel>(at_once, at_once / width);
   static constexpr int threads = registers > 128 ? block_threads / 2 : block_threads;
+  static constexpr bool always_adjacent = width > 1 && layout::is_static && are_rows_of<layout>(width, every_dim<layout>, nullptr);  // or else a thread takes its points singly
   arguments<Kernel> a;
   extent points;
   int of_thread;  // points: one, if there are too few for all threads of a device
@@ -142,7 +179,7 @@ template <class Kernel> struct point_grid {
   COTANGENT_HD void operator()(extent block, int thread) const {
     const extent first = block * (threads * of_thread) + (adjacent ? thread * width : thread);
     if constexpr (at_once > 1)
-      if (of_thread == at_once && first + place(at_once - 1) < points) return run<at_once>(first);
+      if (of_thread == at_once && (adjacent || !always_adjacent) && first + place(at_once - 1) < points) return run<at_once>(first);
     for (int p = 0; p < of_thread; ++p)
       if (first + place(p) < points) run<1>(first + place(p));
   }
@@ -156,12 +193,12 @@ template <class Kernel> struct point_grid {
   template <int Count> COTANGENT_HD void run(extent first) const {
     constexpr int rank = layout::dims.rank;
     position<layout> at[Count];
-    neighbouring_points<Count < width ? 1 : width> none[Count];
+    neighbouring_points<Count < width ? 1 : width, always_adjacent && Count >= width> none[Count];
     COTANGENT_UNROLL
     for (int p = 0; p < Count; ++p) {
       none[p].adjacent = adjacent;
       at[p] = position<layout>(a.buffers, a.slots);
-      if (width == 1 || rank < 2 || p % width == 0 || !adjacent) set_indices<layout, every_dim<layout>>(at[p], first + place(p));
+      if (width == 1 || rank < 2 || p % width == 0 || !(adjacent || always_adjacent)) set_indices<layout, every_dim<layout>>(at[p], first + place(p));
       else {
         COTANGENT_UNROLL
         for (int d = 0; d < rank; ++d) at[p].index[d] = at[p - p % width].index[d] + (d == rank - 1 ? p % width : 0);
@@ -170,7 +207,8 @@ template <class Kernel> struct point_grid {
     run_points<Kernel>(at, none, std::make_index_sequence<Count>{});
   }
 
-  /// Whether neighbours are in one row, and where they are stored is a multiple of the bytes of an access.
+  /// Whether neighbours are in one row, and where they are stored is a multiple of the bytes of an access; if they always are in one row, where
+  /// arrays begin as well.
   bool neighbours_fit() const {
     using parts = typename analysis<Kernel>::parts;
     if constexpr (width == 1) return false;
@@ -181,8 +219,11 @@ template <class Kernel> struct point_grid {
       if (lane > 0 && !fits(layout::extent_of(lane, a.slots))) return false;
       for (int i = 0; i < parts::forms; ++i) {
         const facts::form_facts& f = parts::form_table[i];
-        if (f.kind != action::store || f.strides[layout::dims.last[lane]] != 1) continue;
-        if (f.index_count > 0 || !fits(number(f.offset)) || reinterpret_cast<std::uintptr_t>(a.buffers[f.buffer]) % std::uintptr_t(width * size_of(f.type)) != 0) return false;
+        if ((f.kind != action::store && f.kind != action::load) || f.strides[layout::dims.last[lane]] != 1) continue;
+        const bool begins = reinterpret_cast<std::uintptr_t>(a.buffers[f.buffer]) % std::uintptr_t(width * size_of(f.type)) == 0;
+        if (always_adjacent && !begins) return false;
+        if (f.kind == action::load) continue;
+        if (f.index_count > 0 || !fits(number(f.offset)) || !begins) return false;
         for (int d = 0; d < lane; ++d)
           if (!fits(number(f.strides[layout::dims.last[d]]))) return false;
       }
@@ -236,7 +277,7 @@ struct sharing {
 
   /// Lanes: whether neighbouring results, and not neighbouring points of one result, are neighbours in memory.
   static sharing of(extent results, extent summed, bool lanes, int threads) {
-    constexpr extent of_a_thread = 16, many_blocks = 1024, wide = 32;
+    constexpr extent of_a_thread = 16, many_blocks = 1024, wide = 32, multiple = 16;
     sharing s;
     s.results = results, s.summed = summed;
     if (lanes) s.width = results >= many_blocks * threads ? threads : power_of_two(results, int(wide) < threads ? int(wide) : threads);
@@ -244,7 +285,7 @@ struct sharing {
     s.group = threads / s.width;
     const extent blocks = divide_up(results, s.width), parts = divide_up(summed, of_a_thread * s.group);
     if (blocks > 0 && blocks < many_blocks && parts > 1) s.chunks = smaller(parts, divide_up(2 * many_blocks, blocks));
-    s.chunk = divide_up(summed, s.chunks);
+    s.chunk = divide_up(divide_up(summed, s.chunks), multiple) * multiple;
     return s;
   }
 };
@@ -257,18 +298,24 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_pass {
   using sums = thread_sums<bytes, Kept, Stores, reductions>;
   static constexpr std::uint32_t summed_dims = every_dim<layout> & ~Kept;
   static constexpr bool lanes = layout::dims.rank > 0 && (Kept >> layout::dims.outer() & 1u);
-  static constexpr int at_once = points_at_once<Kernel>(4, int(sizeof(sums)) / 4);
-  static constexpr int registers = registers_of_points<Kernel>(at_once, at_once) + at_once * int(sizeof(sums)) / 4;
+  static constexpr point_choice choice = lanes ? point_choice{1, points_at_once<Kernel>(8, int(sizeof(sums)) / 4)} : choose_points<Kernel>(4, int(sizeof(sums)) / 4);
+  static constexpr int width = choice.width, at_once = choice.at_once;
+  static constexpr int registers = registers_of_points<Kernel>(at_once, at_once / width) + at_once * int(sizeof(sums)) / 4;
+  static constexpr extent known_results = known_points<layout>(Kept), known_summed = known_points<layout>(summed_dims);
 
-  /// Sums the points first, first + step, ... before `end` of result r.
-  COTANGENT_HD static sums collect(const arguments<Kernel>& a, extent r, extent first, extent end, extent step) {
-    sums s[at_once];
+  /// Sums the points of result r from `begin` to `end` that are thread number `thread`'s of `group`: `width` at a time.
+  COTANGENT_HD static sums collect(const arguments<Kernel>& a, extent r, index_type<layout> begin, index_type<layout> end, int thread, int group) {
+    using index = index_type<layout>;
+    neighbouring_sums<sums, width> s[at_once];
+    const bool adjacent = width > 1 && are_rows_of<layout>(width, summed_dims, a.slots);
     COTANGENT_UNROLL
-    for (int p = 0; p < at_once; ++p) s[p].clear();
-    extent i = first;
+    for (auto& each : s) each.clear(), each.adjacent = adjacent;
+    const index round = index(group) * width;
+    index i = begin + thread * width;
     if constexpr (at_once > 1)
-      for (; i + (at_once - 1) * step < end; i += at_once * step) run<at_once>(a, r, i, step, s);
-    for (; i < end; i += step) run<1>(a, r, i, step, reinterpret_cast<sums(&)[1]>(s[0]));
+      for (; i + (at_once / width - 1) * round + width <= end; i += at_once / width * round) run<at_once>(a, r, i, round, s);
+    for (; i < end; i += round)
+      for (int p = 0; p < width && i + p < end; ++p) run<1>(a, r, i + p, round, reinterpret_cast<neighbouring_sums<sums, width>(&)[1]>(s[0]));
     COTANGENT_UNROLL
     for (int p = 1; p < at_once; ++p) s[0].merge(s[p]);
     return s[0];
@@ -285,13 +332,13 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_pass {
   COTANGENT_HD static void store(const arguments<Kernel>& a, extent r, sums& s) { store_all(reductions{}, a, r, s); }
 
  private:
-  template <int Count> COTANGENT_HD static void run(const arguments<Kernel>& a, extent result, extent first, extent step, sums (&s)[Count]) {
+  template <int Count> COTANGENT_HD static void run(const arguments<Kernel>& a, extent result, index_type<layout> first, index_type<layout> round, neighbouring_sums<sums, width> (&s)[Count]) {
     position<layout> at[Count];
     COTANGENT_UNROLL
     for (int p = 0; p < Count; ++p) {
       at[p] = position<layout>(a.buffers, a.slots);
-      set_indices<layout, Kept>(at[p], result);
-      set_indices<layout, summed_dims>(at[p], first + p * step);
+      set_indices<layout, Kept>(at[p], index_type<layout>(result));
+      set_indices<layout, summed_dims>(at[p], first + p / width * round + p % width);
     }
     run_points<Kernel>(at, s, std::make_index_sequence<Count>{});
   }
@@ -328,7 +375,7 @@ template <class Kernel, std::uint32_t Kept, bool Stores> struct reduction_grid {
   COTANGENT_HD sums collect(extent block, int place) const {
     const extent r = result_of(block, place), first = chunk_of(block) * cut.chunk;
     const extent end = r < cut.results ? smaller(first + cut.chunk, cut.summed) : first;
-    return pass::collect(a, r, first + place % group, end, group);
+    return pass::collect(a, r, index_type<layout_of<Kernel>>(first), index_type<layout_of<Kernel>>(end), place % group, group);
   }
   COTANGENT_HD void finish(extent block, int place, sums& s) const {
     const extent r = result_of(block, place);
@@ -374,7 +421,7 @@ template <class Grid> struct combining_grid {
   Grid chunks;
   int group;
 
-  explicit combining_grid(const Grid& g) : chunks(g), group(power_of_two(g.cut.chunks, 32)) {}
+  explicit combining_grid(const Grid& g) : chunks(g), group(power_of_two(divide_up(g.cut.chunks, 4), threads)) {}
   extent blocks() const { return divide_up(chunks.cut.results, threads / group); }
 
   COTANGENT_HD static void merge(sums& x, sums& y) { x.merge(y); }
@@ -419,31 +466,6 @@ template <class... R> constexpr kept_sets find_kept_sets(reduce_list<R...>) {
     if (!found) k.sets[k.count++] = all[i];
   }
   return k;
-}
-
-/// One pass over a kernel's points.
-template <class Kernel, std::uint32_t Kept, bool Stores, class Queue> void run_pass(const Queue& queue, void* const* buffers, const extent* extents) {
-  reduction_grid<Kernel, Kept, Stores> grid(buffers, extents);
-  if (grid.cut.results == 0) return;
-  if (grid.cut.chunks == 1) return queue.run(grid);
-  const typename Queue::memory partials(queue, extent(grid.place_partials(nullptr)));
-  grid.place_partials(reinterpret_cast<char*>(partials.data()));
-  queue.run(grid);
-  queue.run(combining_grid<decltype(grid)>(grid));
-}
-
-/// Runs a kernel. A kernel whose reductions keep different dimensions goes through its points once for each; stores are made
-/// by the last pass, because they may write over what the kernel reads.
-template <class Kernel, class Queue> void run_kernel(const Queue& queue, void* const* buffers, const extent* extents) {
-  constexpr kept_sets sets = find_kept_sets(reductions_of<Kernel>{});
-  if constexpr (sets.count == 0) {
-    const point_grid<Kernel> grid(buffers, extents);
-    if (grid.points > 0) queue.run(grid);
-  } else
-    [&]<std::size_t... P>(std::index_sequence<P...>) {
-      const int done[] = {0, (run_pass<Kernel, sets.sets[P], int(P) + 1 == sets.count>(queue, buffers, extents), 0)...};
-      (void)done;
-    }(std::make_index_sequence<std::size_t(sets.count)>{});
 }
 
 }  // namespace cotangent::simt

@@ -59,23 +59,36 @@ struct run_block<Grid> {
   }
 };
 
+template <class Grid>
+  requires requires { Grid::staged_bytes; }
+struct run_block<Grid> {
+  Grid grid;
+
+  void operator()(extent block) const {
+    alignas(16) std::byte stage[Grid::staged_bytes];
+    for (int t = 0; t < Grid::threads; ++t) grid(block, t, stage);
+    for (int t = 0; t < Grid::threads; ++t) grid.write(block, t, stage);
+  }
+};
+
 /// One block of a grid of rows, phase after phase.
 template <class Grid> struct run_rows_block {
   Grid grid;
 
   void operator()(extent block) const {
-    const simt::rows_of_block rows = grid.block(block, block);
+    const simt::rows_of_block rows = grid.block(block, grid.slot(block));
+    typename Grid::registers_type registers[Grid::threads];
     grid.phases.each([&]<class Phase>(const Phase& phase) {
       if constexpr (requires { typename Phase::sums; }) {
         constexpr int threads = Phase::threads;
         typename Phase::sums sums[threads];
         for (extent round = 0; round < phase.rounds(rows); ++round) {
-          for (int t = 0; t < threads; ++t) sums[t] = phase.collect(rows, round, t);
+          for (int t = 0; t < threads; ++t) sums[t] = phase.collect(rows, round, t, registers[t]);
           merge_groups<Phase>(sums, phase.group);
           for (int t = 0; t < threads; t += phase.group) phase.finish(rows, round, t, sums[t]);
         }
       } else
-        for (int t = 0; t < Grid::threads; ++t) phase(rows, t, Grid::threads);
+        for (int t = 0; t < Grid::threads; ++t) phase(rows, t, Grid::threads, registers[t]);
     });
   }
 };
@@ -106,6 +119,7 @@ class queue {
     run_blocks(grid.blocks(), any_block(block));
   }
   static extent slots(extent blocks) { return blocks; }
+  static constexpr extent shared_bytes = 0;
   void copy(void* to, const void* from, extent bytes) const { std::memcpy(to, from, std::size_t(bytes)); }
   void copy_to_host(void* to, const void* from, extent bytes) const { copy(to, from, bytes); }
   template <class I> void sort(I* keys, I* values, extent count) const {
