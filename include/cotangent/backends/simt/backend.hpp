@@ -24,8 +24,8 @@
 #include <cotangent/backends/simt/gemm.hpp>
 #include <cotangent/backends/simt/loop.hpp>
 #include <cotangent/backends/simt/opaque.hpp>
-#include <cotangent/backends/simt/rows.hpp>
 #include <cotangent/backends/simt/run.hpp>
+#include <cotangent/backends/simt/teams.hpp>
 #include <cotangent/core/device.hpp>
 
 namespace cotangent::simt {
@@ -48,6 +48,7 @@ template <class Executable, int Step> std::string describe_step() {
 }
 
 template <class Executable> struct steps {
+  template <int Group> using team = team_of_rows<Executable, Group>;
   static constexpr const auto& plan = Executable::plan;
   static constexpr const auto& graph = Executable::graph;
   using state = typename Executable::state;
@@ -85,114 +86,6 @@ template <class Executable> struct steps {
     }
   }
 
-  /// How teams of threads take the rows of a group of steps (backends/simt/rows.hpp), if all of its steps are kernels that have either a
-  /// whole row of points or one point for each row.
-  struct team_facts {
-    extent length = 0;
-    int group = 1, width = 1, kept = 0;
-    bool keeps[Executable::buffer_count + 1] = {};  // per buffer: rows of it stay in the threads' registers
-  };
-  template <int Group> static constexpr team_facts find_team() {
-    constexpr int most_points = 32, most_kept = 64, most_sums = 16;
-    constexpr row_blocks group = plan.blocks[Group];
-    team_facts t;
-    if (is_symbol(group.rows)) return t;
-    extent length = 0;
-    for (int i = group.first; i < group.first + group.count; ++i) {
-      const cotangent::step& x = plan.steps[std::size_t(i)];
-      if (x.node >= 0 || has_symbol(x.space) || x.space.size() % group.rows != 0) return t;
-      const extent own = x.space.size() / group.rows;
-      if (own > length) length = own;
-    }
-    int width = length % 4 == 0 ? 4 : 1;
-    for (int i = group.first; i < group.first + group.count; ++i) {
-      const cotangent::step& x = plan.steps[std::size_t(i)];
-      const extent own = x.space.size() / group.rows;
-      if (own != 1 && own != length) return t;
-      if (own == length && x.space[x.space.rank - 1] % width != 0) width = 1;
-      int sums = 0;
-      for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
-        const statement& s = plan.statements[std::size_t(k)];
-        if (s.what == statement::reduce && own == length && (s.finds_place || plan.buffers[std::size_t(buffer_of(x, s))].dims.size() != group.rows)) return t;
-        if (own == 1 && s.buffer >= 0 && has_whole_rows(plan.buffers[std::size_t(buffer_of(x, s))], group.rows)) return t;
-        if (s.what == statement::reduce && (own == 1 || ++sums > most_sums)) return t;
-        if (s.buffer >= 0 && size_of(s.type) == 8 && length % 2 == 0 && width > 2) width = 2;
-      }
-    }
-    for (int b = 0; b < Executable::buffer_count; ++b) {
-      const buffer& x = plan.buffers[std::size_t(b)];
-      if (length == 1 || x.type == dtype::boolean || row_elements(x, group.rows) != length) continue;
-      t.keeps[b] = x.where == buffer::block ? is_of_group(group, x) && is_along(group, b) : is_read_again(group, b) && is_along(group, b);
-      t.kept += t.keeps[b];
-    }
-    int points = 16;
-    while (points > width && points * (t.kept + 1) > most_kept) points /= 2;
-    t.group = power_of_two(divide_up(length, points), block_threads), t.width = width;
-    if (divide_up(length, t.group * width) * width <= most_points) t.length = length;
-    else t = {};
-    return t;
-  }
-  static constexpr int buffer_of(const cotangent::step& x, const statement& s) { return plan.step_buffers[std::size_t(x.buffers + s.buffer)]; }
-  /// Whether a buffer, which is no argument, has more than one element for each row.
-  static constexpr bool has_whole_rows(const buffer& b, extent rows) { return b.where != buffer::input && b.where != buffer::data && row_elements(b, rows) != 1; }
-  static constexpr bool is_of_group(const row_blocks& group, const buffer& b) { return b.where == buffer::block && b.first >= group.first && b.first < group.first + group.count; }
-  /// Whether several steps of a group read a buffer, and none writes it.
-  static constexpr bool is_read_again(const row_blocks& group, int b) {
-    int readers = 0;
-    for (int i = group.first; i < group.first + group.count; ++i) {
-      const cotangent::step& x = plan.steps[std::size_t(i)];
-      bool reads = false;
-      for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
-        const statement& s = plan.statements[std::size_t(k)];
-        if (s.buffer < 0 || buffer_of(x, s) != b) continue;
-        if (s.what != statement::load) return false;
-        reads = true;
-      }
-      readers += reads;
-    }
-    return readers > 1;
-  }
-  /// Whether every statement of a group that accesses a buffer does so at the point that it runs for.
-  static constexpr bool is_along(const row_blocks& group, int b) {
-    for (int i = group.first; i < group.first + group.count; ++i) {
-      const cotangent::step& x = plan.steps[std::size_t(i)];
-      for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
-        const statement& s = plan.statements[std::size_t(k)];
-        if (s.buffer < 0 || buffer_of(x, s) != b) continue;
-        if (s.where.offset != 0 || s.windowed != 0 || s.indexed_strides.rank > 0) return false;
-        extent points = 1;
-        for (int d = x.space.rank - 1; d >= 0; --d) {
-          if (x.space[d] > 1 && s.where.strides[d] != points) return false;
-          points *= x.space[d];
-        }
-      }
-    }
-    return true;
-  }
-  template <int Group> static constexpr team_facts team_of_group = find_team<Group>();
-  template <int Group> using team_of = simt::team<team_of_group<Group>.length, team_of_group<Group>.group, team_of_group<Group>.width>;
-  /// The buffers of a group that stay in registers, or are read into them at the start of a row, in order; and for a step, the place among them of each of its buffers.
-  template <int Group> static constexpr auto kept_list = [] {
-    std::array<int, std::size_t(team_of_group<Group>.kept)> list{};
-    int n = 0;
-    for (int b = 0; b < Executable::buffer_count; ++b)
-      if (team_of_group<Group>.keeps[b]) list[std::size_t(n++)] = b;
-    return list;
-  }();
-  template <int Group, int Step, std::size_t... K> static auto kept_places(std::index_sequence<K...>) {
-    constexpr auto place = [](int b) {
-      for (int i = 0; i < int(kept_list<Group>.size()); ++i)
-        if (kept_list<Group>[std::size_t(i)] == b) return i;
-      return -1;
-    };
-    return kept_buffers<place(plan.step_buffers[std::size_t(plan.steps[Step].buffers) + K])...>{};
-  }
-  template <int Group, int Step> using kept_by = decltype(kept_places<Group, Step>(std::make_index_sequence<std::size_t(plan.steps[Step].buffer_count)>{}));
-  template <int Group, std::size_t... I> static auto registers_for(std::index_sequence<I...>) {
-    return row_registers<team_of<Group>::points, type_of<plan.buffers[std::size_t(kept_list<Group>[I])].type>...>{};
-  }
-  template <int Group> using registers_of = decltype(registers_for<Group>(std::make_index_sequence<std::size_t(team_of_group<Group>.kept)>{}));
-
   /// The buffers of which only the rows of a block exist: where each lies in a slot.
   struct slot_plan {
     extent offset[Executable::buffer_count + 1] = {}, bytes_of_row[Executable::buffer_count + 1] = {};
@@ -204,7 +97,7 @@ template <class Executable> struct steps {
     slot_plan p;
     int i = 0;
     for (const buffer& b : plan.buffers) {
-      if (b.where == buffer::block && b.first == group.first && (Kept || !team_of_group<Group>.keeps[i])) {
+      if (b.where == buffer::block && b.first == group.first && (Kept || !team<Group>::facts.keeps[i])) {
         const extent row = s.value(row_elements(b, group.rows));
         p.offset[i] = p.bytes, p.bytes_of_row[i] = row * size_of(b.type);
         p.bytes += bytes_of_rows(rows_at_once, row, b.type);
@@ -227,19 +120,22 @@ template <class Executable> struct steps {
   }
   /// The phases of a group: reading what is kept of whole rows, and those of its steps.
   template <int Group, int Place = 0, class Steps> static auto phases_of_group(const state& s, const slot_plan& slot, extent rows, Steps steps_of_group) {
-    if constexpr (Place == int(kept_list<Group>.size())) return phases_from<Group>(s, slot, rows, steps_of_group);
+    constexpr auto kept = team<Group>::kept;
+    if constexpr (Place == int(kept.size())) return phases_from<Group>(s, slot, rows, steps_of_group);
     else {
       const auto rest = phases_of_group<Group, Place + 1>(s, slot, rows, steps_of_group);
-      constexpr int b = kept_list<Group>[Place];
-      if constexpr (plan.buffers[b].where == buffer::block) return rest;
-      else return with_first(row_loads<team_of<Group>, Place, type_of<plan.buffers[b].type>>{static_cast<const type_of<plan.buffers[b].type>*>(s.buffers[b])}, rest);
+      if constexpr (plan.buffers[kept[Place]].where == buffer::block) return rest;
+      else {
+        using T = type_of<plan.buffers[kept[Place]].type>;
+        return with_first(row_loads<typename team<Group>::type, Place, T>{static_cast<const T*>(s.buffers[kept[Place]])}, rest);
+      }
     }
   }
   template <int Group> static auto phases_from(const state&, const slot_plan&, extent, std::integer_sequence<int>) { return phase_list<>{}; }
   template <int Group, int Step, int... Later> static auto phases_from(const state& s, const slot_plan& slot, extent rows, std::integer_sequence<int, Step, Later...>) {
     constexpr row_blocks group = plan.blocks[Group];
     constexpr int at = group.first + Step;
-    using phases = phases_of<kernel_of<at>, is_symbol(group.rows) ? -1 : group.rows, team_of<Group>, kept_by<Group, at>>;
+    using phases = phases_of<kernel_of<at>, is_symbol(group.rows) ? -1 : group.rows, typename team<Group>::type, typename team<Group>::template kept_by<at>>;
     return before(phases{}, row_arguments_of<at>(s, slot), rows, phases_from<Group>(s, slot, rows, std::integer_sequence<int, Later...>{}));
   }
   template <int Step> static extent points_of(const state& s) {
@@ -267,10 +163,10 @@ template <class Executable> struct steps {
         return;
       }
     s.queue.remember(describe_step<Executable, first>);
-    constexpr bool has_team = team_of<Group>::length > 0;
-    const extent rows_at_once = has_team ? team_of<Group>::threads / team_of<Group>::group : longest < points_at_once ? points_at_once / longest : 1;
+    using shares = typename team<Group>::type;
+    const extent rows_at_once = shares::length > 0 ? shares::threads / shares::group : longest < points_at_once ? points_at_once / longest : 1;
     const slot_plan slot = plan_slot<Group>(s, rows_at_once);
-    run_rows_grid<registers_of<Group>, team_of<Group>::threads>(s.queue, phases_of_group<Group>(s, slot, rows, steps_of_group), rows, rows_at_once, slot.bytes);
+    run_rows_grid<typename team<Group>::registers, shares::threads>(s.queue, phases_of_group<Group>(s, slot, rows, steps_of_group), rows, rows_at_once, slot.bytes);
   }
 };
 

@@ -112,7 +112,7 @@ COTANGENT_HD inline void run_points(const position<layout_of<Kernel>> (&at)[Poin
 /// `most` points of a kernel, or a half, a quarter, ... of them: as many as a thread has registers for, beside so many for each, and as
 /// compilers can do with.
 template <class Kernel> constexpr int points_at_once(int most, int beside = 0) {
-  constexpr int most_registers = 64, most_statements = 256, needed = live_registers<Kernel>, statements = layout_of<Kernel>::shape.varying.total();
+  constexpr int most_registers = 32, most_statements = 256, needed = live_registers<Kernel>, statements = layout_of<Kernel>::shape.varying.total();
   while (most > 1 && (most * (needed + beside) > most_registers || most * statements > most_statements)) most /= 2;
   return most;
 }
@@ -147,7 +147,7 @@ template <class Kernel> constexpr point_choice choose_points(int accesses = 2, i
   point_choice c;
   c.width = count_neighbours<Kernel>();
   c.at_once = points_at_once<Kernel>(c.width > 1 ? accesses * c.width : 4, beside);
-  if (c.at_once < c.width) c.width = 1;
+  if (c.at_once < c.width) c.width = c.at_once;
   return c;
 }
 /// Whether each `width` points that follow each other along the merged dimensions of a set are neighbours along the lanes, at whatever point
