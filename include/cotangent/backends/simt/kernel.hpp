@@ -112,7 +112,7 @@ COTANGENT_HD inline void run_points(const position<layout_of<Kernel>> (&at)[Poin
 /// `most` points of a kernel, or a half, a quarter, ... of them: as many as a thread has registers for, beside so many for each, and as
 /// compilers can do with.
 template <class Kernel> constexpr int points_at_once(int most, int beside = 0) {
-  constexpr int most_registers = 32, most_statements = 256, needed = live_registers<Kernel>, statements = layout_of<Kernel>::shape.varying.total();
+  constexpr int most_registers = 48, most_statements = 256, needed = live_registers<Kernel>, statements = layout_of<Kernel>::shape.varying.total();
   while (most > 1 && (most * (needed + beside) > most_registers || most * statements > most_statements)) most /= 2;
   return most;
 }
