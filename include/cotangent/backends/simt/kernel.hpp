@@ -141,8 +141,8 @@ template <class Kernel> constexpr int count_neighbours() {
   if (!contiguous || widest == 0) return 1;
   return widest < 4 ? 4 : access_bytes / widest;
 }
-/// What a kernel's accesses allow, of which so many are to be on their way, and its registers, beside so many for each point. Windows and rows that are not contiguous are read faster
-/// if neighbouring threads are neighbours.
+/// What a kernel's accesses allow, of which so many are to be on their way, and its registers, beside so many for each point. Windows and
+/// rows that are not contiguous are read faster if neighbouring threads are neighbours.
 template <class Kernel> constexpr point_choice choose_points(int accesses = 2, int beside = 0) {
   point_choice c;
   c.width = count_neighbours<Kernel>();
@@ -166,7 +166,8 @@ template <class Kernel> struct point_grid {
   static constexpr point_choice choice = choose_points<Kernel>();
   static constexpr int width = choice.width, at_once = choice.at_once, registers = registers_of_points<Kernel>(at_once, at_once / width);
   static constexpr int threads = registers > 128 ? block_threads / 2 : block_threads;
-  static constexpr bool always_adjacent = width > 1 && layout::is_static && are_rows_of<layout>(width, every_dim<layout>, nullptr);  // or else a thread takes its points singly
+  /// Whether a thread has neighbours wherever arrays begin at multiples of 16 bytes; where they do not, it takes its points singly.
+  static constexpr bool always_adjacent = width > 1 && layout::is_static && are_rows_of<layout>(width, every_dim<layout>, nullptr);
   arguments<Kernel> a;
   extent points;
   int of_thread;  // points: one, if there are too few for all threads of a device

@@ -19,8 +19,8 @@
 
 namespace cotangent::simt {
 
-/// What stands for the reductions of a point of a team: `Sums`, and what is kept at the point.
 struct no_sums {};
+/// What stands for the reductions of a point of a team: `Sums`, and what is kept at the point.
 template <class Sums, class Registers, class Kept, int Width> struct team_point : Sums {
   static constexpr bool adjacent = Width > 1, always_adjacent = adjacent;
   int point = 0;  // of the thread
@@ -171,7 +171,8 @@ template <class Kernel, extent Rows, class Team = no_team, class Kept = kept_buf
   using kernel = Kernel;
   using layout = layout_of<Kernel>;
   static constexpr bool is_team = Team::length > 0 && of_a_row(known_points<layout>(every_dim<layout>), Rows) == Team::length;
-  static constexpr bool is_single = Team::length > 0 && !is_team, reads_of_others = !is_single;  // single: a point per row, that of the team's first thread, which has stored its sums
+  /// Single: a row has one point, which is that of the team's first thread, as its sums are.
+  static constexpr bool is_single = Team::length > 0 && !is_team, reads_of_others = !is_single;
   static constexpr point_choice choice = choose_points<Kernel>();
   static constexpr int width = is_team ? Team::width : choice.width, at_once = is_team ? team_points_at_once<Team>() : choice.at_once;
   static constexpr int registers = registers_of_points<Kernel>(at_once, at_once / width);
