@@ -101,7 +101,7 @@ template <int Points, class T, class... Rest> struct row_registers<Points, T, Re
 };
 /// For each buffer of a kernel its place among those that are kept in registers, or -1.
 template <int... Place> struct kept_buffers {
-  static constexpr int places[] = {Place..., -1};
+  static constexpr int places[sizeof...(Place) + 1] = {Place..., -1};
 };
 
 /// The outermost dimensions of a kernel that are its rows, as bits; 0 if a dimension holds rows and points of them.

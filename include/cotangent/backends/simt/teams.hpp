@@ -1,6 +1,7 @@
 #pragma once
 /// Which groups of steps teams of threads take row by row (backends/simt/rows.hpp), and what they keep in registers.
 
+#include <algorithm>
 #include <array>
 
 #include <cotangent/backends/simt/rows.hpp>
@@ -93,27 +94,25 @@ template <class Executable, int Group> class team_of_rows {
     constexpr int most_points = 32, most_kept = 64;
     team_facts t;
     const extent length = find_length();
-    if (length == 0) return t;
     for (int b = 0; b < buffers; ++b) {
       const buffer& x = plan.buffers[std::size_t(b)];
-      if (length == 1 || x.type == dtype::boolean || row_elements(x, group.rows) != length) continue;
+      if (length < 2 || x.type == dtype::boolean || row_elements(x, group.rows) != length) continue;
       const bool is_made = x.where == buffer::block && x.first >= group.first && x.first < group.first + group.count;
       t.keeps[b] = (is_made || (x.where != buffer::block && is_read_again(b))) && is_along(b);
       t.kept += t.keeps[b];
     }
-    t.width = find_width(length);
+    t.width = length > 0 ? find_width(length) : 1;
     int points = most_points;
     while (points > t.width && points * (t.kept + 1) > most_kept) points /= 2;
     t.group = power_of_two(divide_up(length, points), block_threads);
-    if (divide_up(length, t.group * t.width) * t.width > most_points) return {};
+    if (length == 0 || divide_up(length, t.group * t.width) * t.width > most_points) return {};
     t.length = length;
     return t;
   }
   template <int Step, std::size_t... K> static auto places(std::index_sequence<K...>) {
     constexpr auto place = [](int b) {
-      for (int i = 0; i < int(kept.size()); ++i)
-        if (kept[std::size_t(i)] == b) return i;
-      return -1;
+      const auto at = std::find(kept.begin(), kept.end(), b);
+      return at == kept.end() ? -1 : int(at - kept.begin());
     };
     return kept_buffers<place(plan.step_buffers[std::size_t(plan.steps[Step].buffers) + K])...>{};
   }
