@@ -1,9 +1,9 @@
 #pragma once
 /// Row blocks: steps over the same rows run together, a block of rows through all of them while it is in the cache.
 ///
-/// A row is one index of the outermost axis, or of several that are walked as one. A step works row by row if it reads what other steps of the group have
-/// written, and writes all that it writes, in its own row only: softmax over the rows of a matrix, a batch of matrix
-/// products with what makes their operands and uses their results. Intermediate values that no other step reads exist
+/// A row is one index of the outermost axis, or of several that are walked as one. A step works row by row if it reads what
+/// other steps of the group have written, and writes all that it writes, in its own row only: softmax over the rows of a matrix,
+/// a batch of matrix products with what makes their operands and uses their results. Intermediate values that no other step reads exist
 /// for the rows of a block only. Threads take blocks. A row's results do not depend on the block it is in. Sums over rows
 /// join too: each task has sums of its own, which are added in the order of the rows, and steps that use them follow the group.
 /// So do scatters of updates that the group makes: they take each block of rows in turn, in the order of the rows.
@@ -23,6 +23,9 @@ constexpr extent row_elements(const buffer& b, extent rows) {
   const shape row = erase(b.dims, 0);
   return has_symbol(row) ? 0 : row.size();
 }
+
+/// Whether a buffer is one of a group's of which only the rows of a block exist.
+constexpr bool is_of_block(const buffer& b, const row_blocks& group) { return b.where == buffer::block && b.first == group.first; }
 
 /// Whether a kernel of a schedule or a plan accesses a buffer, by a statement, in the row that it works on.
 template <class Schedule> constexpr bool stays_in_row(const Schedule& all, const step& x, const statement& s, const buffer& b, extent rows) {

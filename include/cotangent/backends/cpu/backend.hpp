@@ -232,7 +232,7 @@ template <class Executable> struct steps {
     each([&](const buffer& b, extent row) { group.row_bytes += row * size_of(b.type); });
     group.block = rows_at_a_time(group.row_bytes);
     each([&](const buffer& b, extent row) {
-      if (b.where == buffer::block && b.first == group.first) group.memory += bytes_of_rows(group.block, row, b.type);
+      if (is_of_block(b, group)) group.memory += bytes_of_rows(group.block, row, b.type);
     });
     return group;
   }

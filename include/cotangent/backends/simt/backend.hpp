@@ -97,7 +97,7 @@ template <class Executable> struct steps {
     slot_plan p;
     int i = 0;
     for (const buffer& b : plan.buffers) {
-      if (b.where == buffer::block && b.first == group.first && (Kept || !team<Group>::facts.keeps[i])) {
+      if (is_of_block(b, group) && (Kept || !team<Group>::facts.keeps[i])) {
         const extent row = s.value(row_elements(b, group.rows));
         p.offset[i] = p.bytes, p.bytes_of_row[i] = row * size_of(b.type);
         p.bytes += bytes_of_rows(rows_at_once, row, b.type);

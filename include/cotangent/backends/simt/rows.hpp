@@ -82,12 +82,10 @@ template <extent Length, int Group, int Width> struct team {
   /// Where along the row point p of a thread of the team is.
   static COTANGENT_HD constexpr int column(int thread, int p) { return (p / Width * Group + thread) * Width + p % Width; }
 };
-using no_team = team<0, 1, 1>;
 
 /// What a thread keeps of a row: an element of each type for each of its points.
 template <int Points, class... T> struct row_registers {
   static constexpr int registers = 0;
-  template <int> COTANGENT_HD void of() {}
 };
 template <int Points, class T, class... Rest> struct row_registers<Points, T, Rest...> {
   static constexpr int registers = Points * int(sizeof(T)) / 4 + row_registers<Points, Rest...>::registers;
@@ -110,16 +108,19 @@ template <class Layout, extent Rows> constexpr std::uint32_t find_row_dims() {
     if (known_points<Layout>((std::uint32_t(1) << d) - 1) == Rows) return (std::uint32_t(1) << d) - 1;
   return 0;
 }
-/// Runs a kernel at all points of a row that a thread of a team has. Points: of type team_point; At: as many of them as run at once.
+/// How many points of a team's thread run at once: `width` at least. Few, for what is kept of a row was read before.
+template <class Team> constexpr int team_points_at_once() { return Team::is_full && Team::width < 4 && Team::points % 4 == 0 ? 4 : Team::width; }
+/// Runs a kernel at all points of a row that a thread of a team has. Points: of type team_point; as many as run at once.
 template <class Kernel, extent Rows, class Team, class Point, class Registers, int At>
 COTANGENT_HD inline void run_team(const arguments<Kernel>& a, extent row, int thread, Registers& registers, Point (&points)[At]) {
   using layout = layout_of<Kernel>;
   constexpr std::uint32_t row_dims = find_row_dims<layout, Rows>();
-  const auto some = [&](int first, auto& these, auto count) {
-    constexpr int n = decltype(count)::value;
-    position<layout> at[n];
+  COTANGENT_UNROLL
+  for (int first = 0; first < Team::points; first += At) {
+    if (!Team::is_full && Team::column(thread, first) >= Team::length) continue;
+    position<layout> at[At];
     COTANGENT_UNROLL
-    for (int p = 0; p < n; ++p) {
+    for (int p = 0; p < At; ++p) {
       const int column = Team::column(thread, first + p);
       at[p] = position<layout>(a.buffers, a.slots);
       if constexpr (row_dims == 0) set_indices<layout, every_dim<layout>>(at[p], index_type<layout>(row * Team::length + column));
@@ -127,21 +128,11 @@ COTANGENT_HD inline void run_team(const arguments<Kernel>& a, extent row, int th
         set_indices<layout, row_dims>(at[p], index_type<layout>(row));
         set_indices<layout, every_dim<layout> & ~row_dims>(at[p], index_type<layout>(column));
       }
-      these[p].point = first + p, these[p].registers = &registers;
+      points[p].point = first + p, points[p].registers = &registers;
     }
-    run_points<Kernel>(at, these, std::make_index_sequence<std::size_t(n)>{});
-  };
-  if constexpr (Team::is_full) {
-    COTANGENT_UNROLL
-    for (int first = 0; first < Team::points; first += At) some(first, points, std::integral_constant<int, At>{});
-  } else {
-    COTANGENT_UNROLL
-    for (int first = 0; first < Team::points; first += Team::width)
-      if (Team::column(thread, first) < Team::length) some(first, reinterpret_cast<Point(&)[Team::width]>(points), std::integral_constant<int, Team::width>{});
+    run_points<Kernel>(at, points, std::make_index_sequence<std::size_t(At)>{});
   }
 }
-/// How many points of a team's thread run at once: `width` at least. Few, for what is kept of a row was read before.
-template <class Team> constexpr int team_points_at_once() { return Team::width < 4 && Team::points % 4 == 0 ? 4 : Team::width; }
 
 /// Reads rows that several phases use into a team's registers.
 template <class Team, int Place, class T> struct row_loads {
@@ -167,7 +158,7 @@ template <class Team, int Place, class T> struct row_loads {
 };
 
 /// A step without reductions: the points of the rows, which follow each other. Rows: how many there are in all, or -1.
-template <class Kernel, extent Rows, class Team = no_team, class Kept = kept_buffers<>> struct row_points {
+template <class Kernel, extent Rows, class Team, class Kept> struct row_points {
   using kernel = Kernel;
   using layout = layout_of<Kernel>;
   static constexpr bool is_team = Team::length > 0 && of_a_row(known_points<layout>(every_dim<layout>), Rows) == Team::length;
@@ -187,8 +178,8 @@ template <class Kernel, extent Rows, class Team = no_team, class Kept = kept_buf
       if (thread % Team::group == 0 && row < rows.last) run<1>(own, row, 1, false);
     } else if constexpr (is_team) {
       const extent row = rows.first + thread / Team::group;
-      team_point<no_sums, Registers, Kept, width> points_at_once[at_once];
-      if (row < rows.last) run_team<Kernel, Rows, Team>(own, row, thread % Team::group, kept, points_at_once);
+      team_point<no_sums, Registers, Kept, width> p[at_once];
+      if (row < rows.last) run_team<Kernel, Rows, Team>(own, row, thread % Team::group, kept, p);
     } else {
       const bool adjacent = width > 1 && are_rows_of<layout>(width, every_dim<layout>, own.slots) && points % width == 0;
       const extent end = rows.last * points, round = extent(threads) * width;
@@ -217,7 +208,7 @@ template <class Kernel, extent Rows, class Team = no_team, class Kept = kept_buf
 /// How many of so many threads sum one result.
 template <class Pass> constexpr int group_of(extent summed, int threads) { return Pass::lanes ? 1 : power_of_two(divide_up(summed, points_of_thread), threads); }
 /// A pass of a step with reductions, none of them over rows: the results of the rows follow each other.
-template <class Kernel, extent Rows, std::uint32_t Kept, bool Stores, class Team = no_team, class Registers = kept_buffers<>> struct row_sums {
+template <class Kernel, extent Rows, std::uint32_t Kept, bool Stores, class Team, class InRegisters> struct row_sums {
   using kernel = Kernel;
   using pass = reduction_pass<Kernel, Kept, Stores>;
   using sums = typename pass::sums;
@@ -238,10 +229,10 @@ template <class Kernel, extent Rows, std::uint32_t Kept, bool Stores, class Team
     else return divide_up((rows.last - rows.first) * results, threads / group);
   }
   COTANGENT_HD static void merge(sums& x, sums& y) { x.merge(y); }
-  template <class Kept_in_registers> COTANGENT_HD sums collect(const rows_of_block& rows, extent round, int thread, Kept_in_registers& kept) const {
+  template <class Registers> COTANGENT_HD sums collect(const rows_of_block& rows, extent round, int thread, Registers& kept) const {
     const extent r = result_of(rows, round, thread);
     if constexpr (is_team) {
-      team_point<sums, Kept_in_registers, Registers, Team::width> s[at_once];
+      team_point<sums, Registers, InRegisters, Team::width> s[at_once];
       COTANGENT_UNROLL
       for (auto& each : s) each.clear();
       if (r < rows.last) run_team<Kernel, Rows, Team>(a.of(rows), r, thread % Team::group, kept, s);

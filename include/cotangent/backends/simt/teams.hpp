@@ -97,8 +97,7 @@ template <class Executable, int Group> class team_of_rows {
     for (int b = 0; b < buffers; ++b) {
       const buffer& x = plan.buffers[std::size_t(b)];
       if (length < 2 || x.type == dtype::boolean || row_elements(x, group.rows) != length) continue;
-      const bool is_made = x.where == buffer::block && x.first >= group.first && x.first < group.first + group.count;
-      t.keeps[b] = (is_made || (x.where != buffer::block && is_read_again(b))) && is_along(b);
+      t.keeps[b] = (is_of_block(x, group) || (x.where != buffer::block && is_read_again(b))) && is_along(b);
       t.kept += t.keeps[b];
     }
     t.width = length > 0 ? find_width(length) : 1;
