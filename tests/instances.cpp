@@ -7,6 +7,7 @@
 #include <cotangent/cotangent.hpp>
 
 #include "catch.hpp"
+#include "guarded_buffer.hpp"
 #include "instances.hpp"
 
 namespace ct = cotangent;
@@ -189,6 +190,37 @@ TEST_CASE("rows of any width are read whole or in part") {
   check_rows_of<float, 5>();
   check_rows_of<double, 11>();
   check_rows_of<float, 16>();
+}
+
+/// The ends of rows times the sum of their squares.
+template <ct::extent Width> constexpr auto of_ends = [](auto r) { return (r(ct::index<0>) + 2 * r(ct::index<Width - 1>)) * ct::sum(r * r); };
+/// Rows of a table that begins or ends where the memory does, the first and the last one among them.
+template <class T, ct::extent Width> void check_ends_of_taken() {
+  constexpr ct::extent rows = 64, n = 53;
+  const guarded_buffer memory(rows * Width * sizeof(T));
+  for (T* const at : {memory.first<T>(), memory.as<T>()}) {
+    for (ct::extent k = 0; k < rows * Width; ++k) at[k] = T(1 + k % 17);
+    const ct::view<const T, rows, Width> table(at);
+    for (const int first : {0, 1}) {
+      ct::array<std::int32_t, ct::dyn> i({n});
+      for (int k = 0; k < n; ++k) i(k) = first + 5 * k % int(rows - first);
+      if (first == 0) i(40) = -1;
+      const auto got = ct::jit([](auto table, auto i) { return ct::vmap(of_ends<Width>)(ct::take<0>(table, i)); })(table, i);
+      for (int k = 0; k < n; ++k) {
+        const T* const row = at + (i(k) + rows) % rows * Width;
+        T squares = 0;
+        for (int c = 0; c < Width; ++c) squares += row[c] * row[c];
+        CHECK(got(k) == (row[0] + 2 * row[Width - 1]) * squares);  // integers, so exactly
+      }
+    }
+  }
+}
+TEST_CASE("rows that are taken are read to the ends of their array and no further") {
+  check_ends_of_taken<float, 2>();
+  check_ends_of_taken<float, 3>();
+  check_ends_of_taken<std::int32_t, 3>();
+  check_ends_of_taken<float, 5>();
+  check_ends_of_taken<double, 3>();
 }
 
 TEST_CASE("an element may be chosen by an index of the instance") {

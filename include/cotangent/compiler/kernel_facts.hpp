@@ -97,7 +97,6 @@ struct kernel_shape {
   bool only_reduces = false;  // nothing is stored, and no window looked through
   bool shares_rows = false;  // reads rows that its neighbours read as well
   bool scatters = false;   // has a store whose address is computed: order matters
-  bool gathers = false;    // has a load each of whose lanes has an address of its own
   bool stores_once = false;
   int choice = 0;          // one more than the place of the condition, one for a row, without which points add nothing; 0: there is none
   std::uint32_t choice_dims = 0;  // bit d is set if it depends on merged dimension d
@@ -295,11 +294,6 @@ inline constexpr unsigned runs_tile = 1u << 31;
 inline constexpr unsigned holds_inside = 1u << 30;
 /// The bit that says that a reduction adds nothing inside.
 inline constexpr unsigned idles_inside = 1u << 29;
-/// The bit that says that a load or store is the first of a kernel to come to an array's elements (mark_streams).
-inline constexpr unsigned leads = 1u << 28;
-/// So many arrays that are walked along the lanes at once are more than a processor foresees well, above all where a new row is a new page;
-/// beside loads from everywhere it foresees none.
-inline constexpr int many_streams = 6;
 
 /// A kernel's statements and reductions. (Lists of integers: a list of structs costs constant evaluation several times as much.)
 template <int Statements, int Forms> struct table {
@@ -445,34 +439,6 @@ template <int Statements, int Forms> struct tile_finder {
   }
 };
 
-/// Where many arrays are walked along the lanes, or some beside loads from everywhere, marks of each the load that comes to its elements
-/// first, as that of the row below in a stencil, and the stores.
-template <int Statements, int Forms>
-constexpr void mark_streams(const form_facts* forms, const action* kinds, const int* form_of, unsigned* sources, int buffers, int lane, bool gathers) {
-  sequence<int> leader;  // per buffer: a statement, or -1
-  leader.assign(std::size_t(buffers), -1);
-  const auto ahead = [&](const form_facts& f) {
-    extent elements = is_slot(f.offset) ? 0 : f.offset;
-    for (int d = 0; d < max_rank; ++d) elements += f.window_offsets[d] * (is_slot(f.strides[d]) ? extent(1) << 20 : f.strides[d]);
-    return elements;
-  };
-  int streams = 0;
-  for (int k = 0; k < Statements; ++k) {
-    const action kind = kinds[form_of[k]];
-    if (kind != action::load && kind != action::store) continue;
-    const form_facts& f = forms[form_of[k]];
-    bool repeats = lane > 0;  // in each row
-    for (int d = 0; d < lane; ++d) repeats = repeats && f.strides[d] == 0;
-    if (f.index_count > 0 || f.strides[lane] != 1 || repeats) continue;
-    int& first = leader.items[f.buffer];
-    streams += first < 0;
-    if (first < 0 || (kind == action::load && ahead(f) > ahead(forms[form_of[first]]))) first = k;
-  }
-  if (streams < many_streams && !gathers) return;
-  for (int k : leader)
-    if (k >= 0) sources[k] |= leads;
-}
-
 /// Fills a table statement by statement.
 template <int Statements, int Forms, extent... Extents>
 constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* code, space<Extents...> over) {
@@ -534,7 +500,6 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     for (int i = 0; i < indices_of[form]; ++i) {
       const source its = t.from[forms[form].index_registers[i]];
       if (its > from) from = its;
-      shape.gathers = shape.gathers || (kind == action::load && its == source::varying);
     }
     const bool defines = kind != action::store && kind != action::reduce;
     if (!defines) from = source::varying;
@@ -634,7 +599,6 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
       if (r.scope != reduction::row || !forms[b].finds_place || reduced[a] != reduced[b] || forms[a].extremum != forms[b].extremum) continue;
       r.scope = reduction::place, r.is_found = true, r.sum = t.reductions[b].sum;
     }
-  if (lane >= 0) mark_streams<Statements, Forms>(forms, kind_of, form_of, sources_of, shape.buffers, lane, shape.gathers);
   for (int type = 0; type < count_by_type::types; ++type)
     shape.constants[type] = counts[0][type], shape.fixed[type] = counts[1][type], shape.varying[type] = counts[2][type];
   int at = 0;

@@ -177,9 +177,16 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
   /// visit(offsets), which are read from lists where the indices are in their range: an address then waits for the list alone, and not
   /// for what wraps and clamps it.
   COTANGENT_LANES template <class Access, class... X, class Visit> COTANGENT_INLINE void with_offsets(const Visit& visit, Access access, X... indices) {
-    if constexpr (!Partial && N > 1 && (true && ... && has_list(X{})))
-      if ((true && ... && is_listed(indices))) [[likely]] return visit(offsets<true>(access, indices...));
+    if constexpr (are_listed<X...>)
+      if ((true && ... && is_listed<0>(indices))) [[likely]] return visit(offsets<true>(access, indices...));
     visit(offsets<false>(access, indices...));
+  }
+  /// The same of rows before which there are `Before` elements of the array in most vectors: visit says whether in this one.
+  COTANGENT_LANES template <extent Before, class Access, class X, class Visit> COTANGENT_INLINE void with_offsets_behind(const Visit& visit, Access access, X index) {
+    if constexpr (are_listed<X> && never_before(Access{}) && steps_ahead(X{}) >= Before) {
+      if (is_listed<1>(index)) [[likely]] return visit(offsets<true>(access, index), std::true_type());
+      visit(offsets<false>(access, index), std::false_type());
+    } else with_offsets([&](const auto& offset) __attribute__((always_inline)) { visit(offset, std::false_type()); }, access, index);
   }
 
  private:
@@ -192,10 +199,22 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
     else if constexpr (std::is_void_v<List>) return false;
     else return lies_along(List{});
   }
-  COTANGENT_LANES template <class T, source From, int Place, extent Stride, class List>
+  template <class... X> static constexpr bool are_listed = !Partial && N > 1 && (true && ... && has_list(X{}));
+  /// Whether the indices are those of their list, and all at least Least.
+  COTANGENT_LANES template <int Least, class T, source From, int Place, extent Stride, class List>
   COTANGENT_INLINE bool is_listed(index_register<T, From, Place, Stride, List>) {
-    if constexpr (From == source::varying) return !any_different(at_place<T, From>(Place), reg<T>::load(list_at(List{})));
-    else return true;
+    if constexpr (From == source::varying) {
+      const reg<T> index = at_place<T, From>(Place);  // never negative
+      return !any_different(Least > 0 ? greater(index, reg<T>(T(Least))) : index, reg<T>::load(list_at(List{})));
+    } else return true;
+  }
+  /// Whether an access's offset and strides are known, and lead to no address before the array's first.
+  template <extent Offset, extent... Strides> static constexpr bool never_before(access<Offset, Strides...>) {
+    return Offset >= 0 && !names_slot<Offset> && (true && ... && (Strides >= 0 && !names_slot<Strides>));
+  }
+  /// How many elements a step of an index leads ahead at least; 0: that is not known.
+  template <class T, source From, int Place, extent Stride, class List> static constexpr extent steps_ahead(index_register<T, From, Place, Stride, List>) {
+    return From == source::varying && !names_slot<Stride> ? Stride : 0;
   }
 };
 
@@ -203,13 +222,6 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
 template <class... Indices> inline constexpr bool scattered = false;
 template <class... T, source... From, int... Place, extent... Stride, class... List>
 inline constexpr bool scattered<index_register<T, From, Place, Stride, List>...> = (false || ... || (From == source::varying));
-
-/// Asks for what the lanes come to soon, from the first element of these lanes on (facts::leads).
-template <unsigned Sources, bool Writes, class E, class T> COTANGENT_HOST_INLINE void prefetch_lanes([[maybe_unused]] const E& e, [[maybe_unused]] const T* p) {
-  constexpr extent vectors = 16, in_cache = extent(1) << 18;
-  if constexpr ((Sources & facts::leads) != 0 && !E::partial && E::lanes * int(sizeof(T)) >= 16)
-    if (E::layout::shape.gathers || E::layout::points_of(e.at.slots) * extent(sizeof(T)) >= in_cache) __builtin_prefetch(p + vectors * E::lanes, Writes);
-}
 
 /// Number k of table::registers.
 COTANGENT_INLINE constexpr int place_in(unsigned long places, int k) { return int(places >> (16 * k) & 0xffffu); }
@@ -238,7 +250,6 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
       }
     } else if constexpr (stride == 0 || E::lanes == 1) r = reg(*p);
     else if constexpr (stride == 1) {
-      prefetch_lanes<Sources, false>(e, p);
       if constexpr (E::partial) r = reg::load(p, e.count);
       else r = reg::load(p);
     } else if constexpr (E::partial) r = reg::load_strided(p, value_of<stride>(e.at.slots), e.count);
@@ -325,7 +336,6 @@ struct step<load_window<T, B, A, window_along<Dim, Offset, Extent, Wraps>...>, S
     const bool at_end = n >= 0 && (first < 0 || first + count > n);
     if constexpr (E::lanes == 1) r = at_end ? T(0) : p[first * stride];
     else if constexpr (along == 1) {
-      prefetch_lanes<Sources, false>(e, p + first);
       if (!at_end) r = E::partial ? reg::load(p + first, count) : reg::load(p + first);
       else if (!wraps) r = reg::load(p + first, int(smaller(count, n - first)), int(first < 0 ? -first : 0));
       else if (n >= E::lanes) r = load_wrapped<reg, E::lanes>(p, first, n, count);
@@ -437,7 +447,6 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     } else if constexpr (E::lanes == 1) value.store(p);
     else if constexpr (stride == 1) {
       if constexpr (is_long_kernel<typename E::layout>) prefetch_rows<true, typename E::layout, E::lanes>(p, 1, 1, e.at.slots);
-      else prefetch_lanes<Sources, true>(e, p);
       if constexpr (E::partial) value.store(p, e.count);
       else value.store(p);
     } else if constexpr (E::partial) value.store_strided(p, value_of<stride>(e.at.slots), e.count);
@@ -500,25 +509,36 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
       const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
       (void)done;
     } else {
-      const auto load = [&](const auto& offset) __attribute__((always_inline)) { load_blocks<Table, Begin, 0, columns>(e, p, offset, std::integer_sequence<int, K...>()); };
-      e.with_offsets(load, A{}, X{}...);
+      const auto load = [&](const auto& offset, auto has_before) __attribute__((always_inline)) {
+        load_blocks<Table, Begin, 0, columns, has_before()>(e, p, offset, std::integer_sequence<int, K...>());
+      };
+      if constexpr (sizeof...(X) == 1 && columns < fewest<lanes>) e.template with_offsets_behind<fewest<lanes> - columns>(load, A{}, X{}...);
+      else e.with_offsets([&](const auto& offset) __attribute__((always_inline)) { load(offset, std::false_type()); }, A{}, X{}...);
     }
   }
 
  private:
+  /// The elements of the shortest vector that the machine has.
+  template <int Lanes> static constexpr int fewest = std::min(Lanes, 16 / int(sizeof(T)));
   /// Columns First to Columns - 1, a vector's lanes of them at a time.
-  template <const auto& Table, int Begin, int First, int Columns, class E, class Offset, int... K>
+  template <const auto& Table, int Begin, int First, int Columns, bool HasBefore, class E, class Offset, int... K>
   static COTANGENT_HOST_INLINE void load_blocks(E& e, const T* p, const Offset& offset, std::integer_sequence<int, K...> members) {
     constexpr int lanes = E::lanes, block = std::min(Columns - First, lanes);
-    constexpr int fewest = std::min(lanes, 16 / int(sizeof(T)));  // of a vector as the machine has them
-    constexpr int width = std::max(int(std::bit_ceil(unsigned(block))), fewest);
+    constexpr int width = std::max(int(std::bit_ceil(unsigned(block))), fewest<lanes>);
     pack<T, lanes> columns[width];
-    const auto row = [&](int i) __attribute__((always_inline)) { return p + First + offset(E::partial && i >= e.count ? 0 : i); };
-    if constexpr (scattered<X...> && !is_long_kernel<typename E::layout>) load_scattered<block>(columns, row);
-    else load_columns<block>(columns, row);
+    if constexpr (HasBefore) {  // read as well, so that a row is a plain load
+      const T* before = p + First - (width - block);
+      asm("" : "+r"(before));  // or each address would have a constant of its own
+      load_columns<width>(columns, [&](int i) __attribute__((always_inline)) { return before + offset(i); });
+      for (int j = 0; j < block; ++j) columns[j] = columns[width - block + j];
+    } else {
+      const auto row = [&](int i) __attribute__((always_inline)) { return p + First + offset(E::partial && i >= e.count ? 0 : i); };
+      if constexpr (scattered<X...> && !is_long_kernel<typename E::layout>) load_scattered<block>(columns, row);
+      else load_columns<block>(columns, row);
+    }
     const int done[] = {0, take<Table, Begin, K, First>(e, columns)...};
     (void)done;
-    if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns>(e, p, offset, members);
+    if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns, HasBefore>(e, p, offset, members);
   }
   /// Member K's column, if it is one of these.
   template <const auto& Table, int Begin, int K, int First, class E, int Width>
