@@ -197,15 +197,17 @@ class chunk_program : by_instance {
     const extent bytes = count() * w.row_bytes, rows = rows_of_chunk(w);
     return (w.sums_products || w.has_trajectories) && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
   }
-  /// Rows of which the arrays fit into a cache, more where what they share needs one anyway. A divisor of all where there is one.
+  /// Rows of which the arrays fit into a cache, more where what they share needs one anyway. A divisor of all where there is one, best one
+  /// of whole vectors and tiles of products.
   constexpr extent rows_of_chunk(const work& w) const {
     constexpr extent near_bytes = 1 << 18, trajectory_bytes = 1 << 19, far_bytes = 1 << 23, least = 16, most = 1 << 12, unit = 8;
     const auto between = [](extent x, extent low, extent high) { return x < low ? low : x > high ? high : x; };
     const extent bytes = between(w.shared_bytes + w.sum_bytes, w.has_trajectories ? trajectory_bytes : near_bytes, far_bytes);
     const extent wanted = between(bytes / (w.kept_bytes > 0 ? w.kept_bytes : 1), least, most) / unit * unit;
     if (is_symbol(instances_)) return wanted;
-    for (extent rows = wanted + wanted / 4; rows > wanted / 2; --rows)
-      if (count() % rows == 0) return rows;
+    for (extent part = unit; part > 0; part /= 2)
+      for (extent rows = (wanted + wanted / 4) / part * part; rows > wanted / 2; rows -= part)
+        if (count() % rows == 0) return rows;
     return wanted;
   }
   /// Finds the nodes and their stages. What does not gain is done as it was.

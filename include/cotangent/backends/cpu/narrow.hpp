@@ -49,8 +49,13 @@ template <class T> struct narrow_product {
       T* const panel = reinterpret_cast<T*>(packed.data());
       for (extent s = 0; s < n; s = t.to) {  // all rows with one panel, which stays in the nearest cache
         const int wide = width_of_panel((n - s + lanes - 1) / lanes);
-        for (extent v = 0; v < wide; ++v)
-          for (extent p = first; p < last; p += lanes) pack_square(p, s + v * lanes, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
+        for (extent v = 0; v < wide; ++v) {
+          const extent column = s + v * lanes;
+          extent from = first, to = last;  // of a triangle what tiles read
+          if (Triangles.b == matrix_part::lower && j + column > first) from += (j + column - first) / lanes * lanes;
+          if (Triangles.b == matrix_part::upper) to = j + column + lanes < last ? j + column + lanes : last;
+          for (extent p = from; p < to; p += lanes) pack_square(p, column, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
+        }
         t.rows = panel, t.b_stride = wide * lanes, t.from = s, t.to = s + wide * lanes < n ? s + wide * lanes : n;
         add_terms<Triangles>(0, t);
       }
