@@ -3,6 +3,7 @@
 /// if the operands lie in rows, and of transposed ones what the next tiles need. Of triangular matrices only the half that is not zero
 /// is read, or computed.
 
+#include <algorithm>
 #include <cstring>
 
 #include <cotangent/backends/cpu/pack.hpp>
@@ -35,10 +36,14 @@ template <class T> struct narrow_product {
 
   /// Adds: to what the result holds.
   template <product_triangles Triangles, bool Adds = false> void run() const {
+    if (k == 0) {  // there may be no operands
+      for (extent r = 0; !Adds && r < m; ++r) std::fill_n(at(r, 0), n, T(0));
+      return;
+    }
     const extent rows_of_b = cached_bytes / extent(sizeof(T)) / (n > 0 ? n : 1), most = rows_of_b < 64 ? 64 : rows_of_b / 8 * 8;
     const bool turned = b_column != 1;
     const scratch packed(turned ? std::size_t((k < most ? k : most) * tile_vectors * lanes) * sizeof(T) : 0);
-    for (extent first = 0; first == 0 || first < k; first += most) {
+    for (extent first = 0; first < k; first += most) {
       const extent last = first + most < k ? first + most : k;
       terms t{first, last, b + first * b_row, b_row, 0, n, Adds || first > 0, nullptr, nullptr};
       if (!turned) {

@@ -271,7 +271,7 @@ template <class T, int B, class A, unsigned Sources, class E> struct step<load_a
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
 #ifndef __CUDA_ARCH__
     constexpr extent in_cache = extent(1) << 21;
-    if constexpr (!E::partial && E::lanes * int(sizeof(T)) >= 16)
+    if constexpr (!E::partial && E::lanes * int(sizeof(T)) >= 16 && !E::template keeps<B>)
       if (E::layout::points_of(e.at.slots) * extent(sizeof(T)) >= in_cache)
         __builtin_prefetch(reinterpret_cast<const char*>(e.template address<const T, B>(A{})) + ahead_bytes, 0, 2);  // not into the first cache
 #endif
@@ -435,12 +435,15 @@ COTANGENT_HOST_INLINE void prefetch_rows(const T* p, extent columns, extent apar
 
 template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<store<T, B, A, X...>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
-    constexpr extent stride = lane_stride<typename E::layout, A>;
-    T* p = e.template address<T, B>(A{}, X{}...);
     const auto value = e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1));
-    if constexpr (!E::stores) return;
-    else if constexpr (E::template keeps<B>) e.reductions.template keep<T, B>(A{}, value);
-    else if constexpr (scattered<X...>) {
+    if constexpr (E::stores && E::template keeps<B>) e.reductions.template keep<T, B>(A{}, value);
+    else if constexpr (E::stores) to(e.template address<T, B>(A{}, X{}...), e, value);
+  }
+
+ private:
+  COTANGENT_LANES template <class R> static COTANGENT_INLINE void to(T* p, E& e, const R& value) {
+    constexpr extent stride = lane_stride<typename E::layout, A>;
+    if constexpr (scattered<X...>) {
       const auto offset = e.template offsets<false>(A{}, X{}...);
       for (int i = 0; i < E::lanes; ++i)
         if (!E::partial || i < e.count) p[offset(i)] = value[i];
