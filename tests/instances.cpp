@@ -221,6 +221,21 @@ TEST_CASE("rows that are taken are read to the ends of their array and no furthe
   check_ends_of_taken<std::int32_t, 3>();
   check_ends_of_taken<float, 5>();
   check_ends_of_taken<double, 3>();
+
+  const guarded_buffer memory(3 * sizeof(float));
+  for (float* const at : {memory.first<float>(), memory.as<float>()}) {
+    at[0] = 1, at[1] = 2, at[2] = 3;
+    const ct::view<const float, 1, 3> only(at);
+    for (const std::int32_t beyond : {1, -2}) {
+      const ct::array<std::int32_t, ct::dyn> i(ct::full<std::int32_t, 53>(beyond));
+      const auto taken = ct::jit([](auto table, auto i) { return ct::vmap(of_ends<3>)(ct::take<0>(table, i)); })(only, i);
+      const auto clamped = ct::jit([](auto table, auto i) { return ct::vmap([](auto table, auto i) { return of_ends<3>(table(i)); }, ct::in_axes<ct::none, 0>)(table, i); })(only, i);
+      for (int k = 0; k < 53; ++k) {
+        CHECK(std::isnan(taken(k)));
+        CHECK(clamped(k) == 98);
+      }
+    }
+  }
 }
 
 TEST_CASE("an element may be chosen by an index of the instance") {

@@ -204,8 +204,10 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
   COTANGENT_LANES template <int Least, class T, source From, int Place, extent Stride, class List>
   COTANGENT_INLINE bool is_listed(index_register<T, From, Place, Stride, List>) {
     if constexpr (From == source::varying) {
-      const reg<T> index = at_place<T, From>(Place);  // never negative
-      return !any_different(Least > 0 ? greater(index, reg<T>(T(Least))) : index, reg<T>::load(list_at(List{})));
+      const reg<T> index = at_place<T, From>(Place);
+      const bool differs = any_different(index, reg<T>::load(list_at(List{})));
+      if constexpr (Least > 0) return !(differs | any_different(index, greater(index, reg<T>(T(Least)))));
+      else return !differs;
     } else return true;
   }
   /// Whether an access's offset and strides are known, and lead to no address before the array's first.
