@@ -19,7 +19,7 @@ namespace ct = cotangent;
 namespace {
 std::atomic<long> allocations{0};
 }
-#ifndef COTANGENT_THREAD_SANITIZER  // there, plain threads run the tasks, and making one allocates: nothing is counted
+#if !defined(__clang__) || !defined(COTANGENT_THREAD_SANITIZER)  // clang's thread sanitizer brings operators of its own: nothing is counted
 void* operator new(std::size_t n) {
   ++allocations;
   if (void* p = std::malloc(n)) return p;
@@ -89,7 +89,11 @@ TEST_CASE("steady-state calls allocate nothing: into, donated and returned array
     p = step(std::move(p), g);
     const auto dropped = f(x);
   }
+#ifndef COTANGENT_THREAD_SANITIZER  // there, plain threads run the tasks, and making a thread allocates
   CHECK(allocations == before);
+#else
+  CHECK(allocations >= before);
+#endif
 }
 
 TEST_CASE("an rvalue array gives its memory to the result, an lvalue keeps its elements") {
