@@ -272,3 +272,20 @@ TEST_CASE("values that lie where outputs will") {
   check(between<float, 1, 41>(-1, 1), 1e-5);
   static_assert(ct::jit(shares).cost(ct::array<double, 1000>()).peak_bytes < 8000 + 256);
 }
+
+namespace {
+constexpr auto kept_and_turned = [](auto x) {
+  const auto y = ct::sin(ct::exp(x));
+  return std::tuple(y, ct::cumsum(ct::transpose(y), ct::axis<0>), ct::cummax(ct::flip<0>(y), ct::axis<1>));
+};
+constexpr auto turned_in_batches = [](auto x) {
+  const auto y = ct::exp(ct::sin(x));
+  return std::tuple(ct::cumsum(ct::transpose<0, 2, 1>(y), ct::axis<1>), y);
+};
+}  // namespace
+
+TEST_CASE("large arrays in memory beside copies of views of them") {
+  check_jit(kept_and_turned, 1e-12, between<double, 300, 300>(-1, 1));
+  check_jit(kept_and_turned, 1e-5, between<float, 257, 257>(-1, 1));
+  check_jit(turned_in_batches, 1e-12, between<double, 20, 64, 64>(-1, 1));
+}

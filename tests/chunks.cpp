@@ -151,7 +151,9 @@ TEST_CASE("batches of products with triangles") {
   const auto q = between<double, 7, 24, 24>(-0.5, 0.5);
   const auto centres = between<double, 7, 24>(-1, 1, 1);
   const auto x = between<double, 1500, 24>(-1, 1, 2);
-  CHECK(has(kernels(ct::grad(mixture, ct::wrt<0, 1>), q, centres, x), "chunk, "));
+  const std::string made = kernels(ct::grad(mixture, ct::wrt<0, 1>), q, centres, x);
+  CHECK(has(made, "chunk, "));
+  CHECK(has(made, "gemm(0,1,2,0,1,2,0,2,0)"));  // each chunk has the factors in rows
   check_jit(ct::value_and_grad(mixture, ct::wrt<0, 1>), 1e-12, q, centres, x);
 }
 

@@ -66,6 +66,7 @@ class chunk_program : by_instance {
   constexpr graph run() {
     builder b;
     replay r(g_, b);
+    in_rows_.assign(g_.nodes.size(), value());
     copy_inputs(r);
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
@@ -80,6 +81,7 @@ class chunk_program : by_instance {
   const chunk_choices choices_;
   bool gains_ = true;
   flag_list sums_;  // per node inside: whether it sums over the rows
+  sequence<value> in_rows_;  // per node: its array with the last two axes swapped, if chunks read that
 
   constexpr bool is(int n, std::uint64_t op) const { return g_[n].op_id == op; }
   constexpr bool is_product(int n) const { return is(n, primitive_of<gemm_p>.id); }
@@ -278,7 +280,7 @@ class chunk_program : by_instance {
     for (std::size_t k = 0; k < made.size(); ++k) r.map[std::size_t(results[k])] = made[k];
   }
   /// The nodes of a stage, into a body whose first input is the number of its first row. Returns those that are its results.
-  constexpr sequence<int> fill(part_body& part, replay& r, int stage, const flag_list& leaves) const {
+  constexpr sequence<int> fill(part_body& part, replay& r, int stage, const flag_list& leaves) {
     sequence<int> results, loops;
     sequence<sequence<value>> results_of_loops;
     sequence<value> mapped;
@@ -294,7 +296,8 @@ class chunk_program : by_instance {
     for (int n = 0; n < g_.size(); ++n) {
       if (!is_in(n, stage)) continue;
       mapped.clear();
-      for (int k = 0; k < g_[n].operand_count && !is_result(n); ++k) mapped.push_back(operand(n, k));
+      const bool in_rows = shares_columns(n, stage);
+      for (int k = 0; k < g_[n].operand_count && !is_result(n) && !(k == 1 && in_rows); ++k) mapped.push_back(operand(n, k));
       value& v = part[n];
       if (is_loop(n)) {
         loops.push_back(n), results_of_loops.push_back(part.loop_again(n, mapped));
@@ -303,13 +306,33 @@ class chunk_program : by_instance {
       if (is_result(n)) {
         for (std::size_t i = 0; i < loops.size(); ++i)
           if (loops[i] == g_.operand(n, 0)) v = results_of_loops[i][std::size_t(g_.attribute(n, 0))];
-      } else v = part.again(n, mapped);
+      } else if (in_rows) v = product_of_rows(part, r, n, mapped[0]);
+      else v = part.again(n, mapped);
       if (counts_rows(n)) v = v + broadcast_in_dim(convert(first, v.type()), v.dims(), shape{});
       if (!leaves[std::size_t(n)]) continue;
       results.push_back(n);
       part.body.g.outputs.push_back(sums_[std::size_t(n)] && is_product(n) ? gemm_p::adding(v).id : v.id);
     }
     return results;
+  }
+  /// Whether the product n multiplies rows with matrices that they share and that lie in columns: each chunk would put them into rows.
+  constexpr bool shares_columns(int n, int stage) const {
+    if (!is_product(n) || sums_[std::size_t(n)]) return false;
+    const int o = g_.operand(n, 1), last = g_[o].dims.rank - 1;
+    return is_shared(o) && !is_in(o, stage) && !is(o, primitive_of<constant_p>.id) && last > 0 && contracted_axis(n, 1) == last && free_axis(n, 1) == last - 1;
+  }
+  /// That product, of these rows and of matrices that are put into rows once, before all chunks.
+  constexpr value product_of_rows(part_body& part, replay& r, int n, value rows) {
+    const int o = g_.operand(n, 1), last = g_[o].dims.rank - 1;
+    value& in_rows = in_rows_[std::size_t(o)];
+    if (!in_rows) {
+      shape order = axes_from(0, last + 1);
+      order[last - 1] = last, order[last] = last - 1;
+      in_rows = transpose(r.map[std::size_t(o)], order);
+    }
+    attribute_list attributes;
+    for (int k = 0; k < g_[n].attribute_count; ++k) attributes.push(k == 4 ? last - 1 : k == 5 ? last : g_.attribute(n, k));
+    return emit<gemm_p>({rows, part.input(in_rows, -1)}, attributes);
   }
 };
 

@@ -598,6 +598,8 @@ class scheduler {
   constexpr bool waits(int late, int early) const {
     bool more = false;
     each_read(late, [&](int n) { more = more || (group_.items[origin_.items[n]] == early && first_use(n, groups_[std::size_t(early)].space_number) > early); });
+    for (const member& m : groups_[std::size_t(late)].members)  // a copied view is read elsewhere than where it is stored
+      more = more || (m.node >= 0 && kinds_.items[m.node] == role::view && group_.items[origin_.items[g_.operand(m.node, 0)]] == early);
     return more;
   }
   /// Whether a kernel writes parts of arrays.

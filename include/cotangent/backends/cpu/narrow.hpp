@@ -150,8 +150,8 @@ template <class T> struct narrow_product {
     const int count = Partial ? int(n - s) : lanes;
     vec sums[Rows][Vectors];
     each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
-      if (!t.adds) sums[x][v] = vec(T(0));
-      else sums[x][v] = Partial ? vec::load(at(r + x, s), count) : vec::load(at(r + x, s + v * lanes));
+      if (t.adds) __builtin_prefetch(at(r + x, s + v * lanes), 1);  // added at the end, when it is there
+      sums[x][v] = vec(T(0));
     });
     constexpr int half = (Rows + 1) / 2;
     const bool is_packed = t.packed != nullptr;
@@ -178,8 +178,10 @@ template <class T> struct narrow_product {
         else (add(std::integer_sequence<int, 0, V + 1>(), V + 1 < Vectors ? j0 + (V + 1) * lanes : last), ...);
       }(std::make_integer_sequence<int, Vectors>());
     each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
-      if constexpr (Partial) sums[x][v].store(at(r + x, s), count);
-      else sums[x][v].store(at(r + x, s + v * lanes));
+      T* const to = at(r + x, s + v * lanes);
+      if (t.adds) sums[x][v] = sums[x][v] + (Partial ? vec::load(to, count) : vec::load(to));
+      if constexpr (Partial) sums[x][v].store(to, count);
+      else sums[x][v].store(to);
     });
   }
   /// visit(x, v) for x in [0, Rows) and v in [From, To), numbers that the compiler knows: it then keeps what they index in registers.
