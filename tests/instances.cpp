@@ -47,11 +47,40 @@ constexpr auto distances = [](auto table, auto small, auto x, auto i, auto j) {
   return ct::vmap(one)(ct::take<0>(table, i), x, ct::take<0>(small, j));
 };
 
+/// Records of 3, 10 and 4 numbers from one.
+constexpr auto records = [](auto x) {
+  const auto one = [](auto x) {
+    return std::tuple(ct::stack<0>(x, x + 1.0, x + 2.0), ct::stack<0>(x, -x, x * x, x - 1.0, x * 0.5, x + x, 3.0 - x, x * 4.0, ct::abs(x), x + 9.0),
+                      ct::stack<0>(x, x * 2.0, x - 2.0, -x));
+  };
+  return ct::vmap(one)(x);
+};
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("a batched function of small arrays agrees with calls one by one", "", float, double) {
   using T = TestType;
   check_batch<T, std::is_same_v<T, float> ? 64 : 1003>();
+}
+
+TEMPLATE_TEST_CASE("records of more instances than caches hold", "", float, double) {
+  using T = TestType;
+  constexpr ct::extent n = 3000005;
+  const auto holds = [](const auto& x) {
+    const auto [a, b, c] = ct::jit(records)(x);
+    ct::extent wrong = 0;
+    for (ct::extent i = 0; i < n; ++i) {
+      const T v = x(i), three[] = {v, v + 1, v + 2}, ten[] = {v, -v, v * v, v - 1, v / 2, v + v, 3 - v, v * 4, std::abs(v), v + 9}, four[] = {v, v * 2, v - 2, -v};
+      wrong += !std::equal(three, three + 3, &a(i, 0)) + !std::equal(ten, ten + 10, &b(i, 0)) + !std::equal(four, four + 4, &c(i, 0));
+    }
+    return wrong == 0;
+  };
+  ct::array<T, n> x;
+  for (ct::extent i = 0; i < n; ++i) x(i) = T(i % 1000 - 500);
+  CHECK(holds(x));
+  ct::array<T, ct::dyn> any({n});
+  std::copy(x.begin(), x.end(), any.begin());
+  CHECK(holds(any));
 }
 
 TEST_CASE("the number of instances may be known at run time only") {

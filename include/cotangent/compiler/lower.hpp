@@ -120,13 +120,13 @@ template <const auto& Plan, const auto& Graph> struct lowering {
   template <int W>
   using window_type = window_along<Plan.windows[W].dimension, Plan.windows[W].offset, Plan.windows[W].extent_inside, Plan.windows[W].wraps>;
 
-  /// Whether a store of a step writes an output that no other step looks at, with neighbouring lanes side by side, and that may be so
-  /// large that it leaves the caches before anything reads it.
+  /// Whether a store of a step writes an output that no other step looks at, one lane behind the other, and that may be so large that it
+  /// leaves the caches before anything reads it.
   static constexpr bool is_stored_once(const step& of, const statement& s) {
     const int number = Plan.step_buffers[std::size_t(of.buffers + s.buffer)], rank = s.where.strides.rank;
     const buffer& b = Plan.buffers[std::size_t(number)];
     if (!is_output_of_one_step(Plan, number)) return false;
-    if (rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean || s.where.strides[rank - 1] != 1) return false;
+    if (rank == 0 || s.indexed_strides.rank > 0 || s.type == dtype::boolean || s.where.strides[rank - 1] < 1) return false;
     return has_symbol(b.dims) || b.dims.size() * size_of(b.type) >= kernels::streamed_bytes;
   }
 

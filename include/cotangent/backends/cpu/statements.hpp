@@ -459,16 +459,19 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
   }
 };
 
+/// Whether whole vectors of an array that nothing reads soon, with so many columns per point, go to p past the caches.
+template <class T, class E> COTANGENT_HOST_INLINE bool is_streamed(const E& e, const T* p, extent columns) {
+  constexpr int bytes = std::min(E::lanes * int(sizeof(T)), native_bytes);
+  if (E::partial && e.count < E::lanes) return false;
+  return E::layout::points_of(e.at.slots) * columns * extent(sizeof(T)) >= streamed_bytes && reinterpret_cast<std::uintptr_t>(p) % bytes == 0;
+}
+
 template <class T, int B, class A, unsigned Sources, class E> struct step<store_once<T, B, A>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
 #ifndef __CUDA_ARCH__
-    using layout = typename E::layout;
-    constexpr int bytes = E::lanes * int(sizeof(T));
-    if constexpr (!E::partial && E::stores && !E::template keeps<B> && lane_stride<layout, A> == 1 && bytes >= 16) {
-      T* p = e.template address<T, B>(A{});
-      if (layout::points_of(e.at.slots) * extent(sizeof(T)) >= streamed_bytes && reinterpret_cast<std::uintptr_t>(p) % std::min(bytes, native_bytes) == 0)
+    if constexpr (E::stores && !E::template keeps<B> && lane_stride<typename E::layout, A> == 1 && E::lanes * int(sizeof(T)) >= 16)
+      if (T* const p = e.template address<T, B>(A{}); is_streamed(e, p, 1))
         return e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)).store_once(p);
-    }
 #endif
     step<store<T, B, A>, Sources, E>::run(e, places);
   }
@@ -576,16 +579,48 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
       }
     } else {
       pack<T, lanes> rows[blocks][lanes];
-      const int done[] = {0, (rows[K / lanes][K % lanes] = tile_register<Table, Begin, K, T, 1>(e), 0)...};
-      (void)done;
-      for (int k = columns; k < blocks * lanes; ++k) rows[k / lanes][k % lanes] = rows[0][0];
-      for (int b = 0; b < blocks; ++b) transpose(rows[b]);
+      transpose_members<Table, Begin, K...>(e, rows);
       for (int i = 0; i < lanes; ++i, p += stride<E>) {
         if (E::partial && i >= e.count) break;
         for (int b = 0; b < columns / lanes; ++b) rows[b][i].store(p + b * lanes);
         if constexpr (columns % lanes > 0) rows[blocks - 1][i].store(p + columns / lanes * lanes, columns % lanes);
       }
     }
+  }
+
+ protected:
+  /// The members' registers, as columns, into rows.
+  template <const auto& Table, int Begin, int... K, class E, int Blocks>
+  static COTANGENT_HOST_INLINE void transpose_members(E& e, pack<T, E::lanes> (&rows)[Blocks][E::lanes]) {
+    constexpr int lanes = E::lanes;
+    const int done[] = {0, (rows[K / lanes][K % lanes] = tile_register<Table, Begin, K, T, 1>(e), 0)...};
+    (void)done;
+    for (int k = int(sizeof...(K)); k < Blocks * lanes; ++k) rows[k / lanes][k % lanes] = rows[0][0];
+    for (int b = 0; b < Blocks; ++b) transpose(rows[b]);
+  }
+};
+/// Where rows of all lanes lie one behind the other, in a large array that nothing reads soon, they are put side by side first, and then go
+/// past the caches as whole vectors.
+template <class T, int B, class A> struct tile<store_once<T, B, A>> : tile<store<T, B, A>> {
+  using cached = tile<store<T, B, A>>;
+  template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...> members) {
+    constexpr int lanes = E::lanes, columns = int(sizeof...(K)), blocks = (columns + lanes - 1) / lanes, bytes = lanes * int(sizeof(T));
+    if constexpr (bytes >= 16 && cached::template stride<E> == columns)
+      if (T* const p = e.template address<T, B>(A{}); is_streamed(e, p, columns)) {
+        if constexpr (columns <= facts::short_row && columns <= lanes) {
+          const pack<T, lanes> values[columns] = {tile_register<Table, Begin, K, T, 1>(e)...};
+          (rows_of_columns<columns, K>(values).store_once(p + K * lanes), ...);
+        } else {
+          pack<T, lanes> rows[blocks][lanes];
+          cached::template transpose_members<Table, Begin, K...>(e, rows);
+          alignas(bytes) T together[(columns + 1) * lanes];
+          for (int i = 0; i < lanes; ++i)  // the next row overwrites what is behind a row
+            for (int b = 0; b < blocks; ++b) rows[b][i].store(together + i * columns + b * lanes);
+          for (int k = 0; k < columns; ++k) pack<T, lanes>::load(together + k * lanes).store_once(p + k * lanes);
+        }
+        return;
+      }
+    cached::template run<Table, Begin>(e, members);
   }
 };
 
