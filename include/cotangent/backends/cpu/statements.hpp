@@ -546,7 +546,7 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     }
     const int done[] = {0, take<Table, Begin, K, First>(e, columns)...};
     (void)done;
-    if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns, HasBefore>(e, p, offset, members);
+    if constexpr (First + block < Columns) load_blocks<Table, Begin, First + block, Columns, false>(e, p, offset, members);
   }
   /// Member K's column, if it is one of these.
   template <const auto& Table, int Begin, int K, int First, class E, int Width>
