@@ -278,14 +278,25 @@ constexpr auto kept_and_turned = [](auto x) {
   const auto y = ct::sin(ct::exp(x));
   return std::tuple(y, ct::cumsum(ct::transpose(y), ct::axis<0>), ct::cummax(ct::flip<0>(y), ct::axis<1>));
 };
+constexpr auto kept_and_gathered = [](auto x, auto i) {
+  const auto y = ct::sin(ct::exp(x));
+  return std::tuple(y, ct::take<0>(y, i), ct::cos(ct::take<1>(y, i)) * x);
+};
 constexpr auto turned_in_batches = [](auto x) {
   const auto y = ct::exp(ct::sin(x));
   return std::tuple(ct::cumsum(ct::transpose<0, 2, 1>(y), ct::axis<1>), y);
 };
 }  // namespace
 
-TEST_CASE("large arrays in memory beside copies of views of them") {
+TEST_CASE("large arrays in memory beside copies of views of them, and gathers from them") {
   check_jit(kept_and_turned, 1e-12, between<double, 300, 300>(-1, 1));
   check_jit(kept_and_turned, 1e-5, between<float, 257, 257>(-1, 1));
   check_jit(turned_in_batches, 1e-12, between<double, 20, 64, 64>(-1, 1));
+  ct::array<std::int32_t, 300> i;
+  for (int k = 0; k < 300; ++k) i(k) = k * 77 % 300;
+  check_jit(kept_and_gathered, 1e-12, between<double, 300, 300>(-1, 1), i);
+  ct::array<double, ct::dyn, 300> x({300, 300});
+  const auto values = between<double, 300, 300>(-1, 1);
+  std::copy(values.begin(), values.end(), x.begin());
+  check_jit(kept_and_gathered, 1e-12, x, i);
 }

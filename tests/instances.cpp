@@ -83,6 +83,33 @@ TEMPLATE_TEST_CASE("records of more instances than caches hold", "", float, doub
   CHECK(holds(any));
 }
 
+TEMPLATE_TEST_CASE("long programs of rows of a large table, some of them outside of it", "", float, double) {
+  using T = TestType;
+  constexpr ct::extent n = 1003, points = 100000;
+  constexpr double tolerance = std::is_same_v<T, float> ? 2e-5 : 1e-13;
+  const auto w = random_array<ct::array<T, 3, 3>>(1);
+  const auto table = random_array<ct::array<T, points, 3>>(2);
+  ct::array<std::int32_t, n> which;
+  for (ct::extent i = 0; i < n; ++i) which(i) = std::int32_t(i * 7919 % points - (i % 5 == 0 ? points : 0));
+  which(17) = which(n - 1) = points, which(40) = std::numeric_limits<std::int32_t>::max(), which(41) = std::numeric_limits<std::int32_t>::min();
+  const auto all = ct::jit([](auto table, auto which, auto w) { return ct::vmap(three, ct::in_axes<0, ct::none>)(ct::take<0>(table, which), w); });
+  const auto [value, gradient, hessian] = all(table, which, w);
+  const auto rows = ct::jit([](auto table, auto which) { return ct::take<0>(table, which); })(table, which);
+  const auto [v, g, h] = ct::jit(ct::vmap(three, ct::in_axes<0, ct::none>))(rows, w);
+  int outside = 0;
+  for (ct::extent i = 0; i < n; ++i) {
+    if (std::isnan(v(i))) {
+      CHECK(std::isnan(value(i)));
+      ++outside;
+      continue;
+    }
+    CHECK(std::abs(double(value(i)) - double(v(i))) <= tolerance * (1 + std::abs(double(v(i)))));
+    CHECK(row_error(gradient, i, row(g, i)) <= tolerance);
+    CHECK(row_error(hessian, i, row(h, i)) <= tolerance);
+  }
+  CHECK(outside == 4);
+}
+
 TEST_CASE("the number of instances may be known at run time only") {
   const auto w = random_array<ct::array<double, 3, 3>>(1);
   const auto all = ct::jit(ct::vmap(ct::grad(energy), ct::in_axes<0, ct::none>));

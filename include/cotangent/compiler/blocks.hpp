@@ -427,4 +427,20 @@ constexpr void place_blocks(schedule& s, const graph& g) {
   }
 }
 
+/// A kernel that works long on each vector asks for what the next one reads from large tables: the processor is too far from it to see it
+/// coming.
+constexpr void gather_ahead(schedule& s) {
+  constexpr extent large = 1 << 20;
+  constexpr int busy = 128;
+  for (const step& x : s.steps) {
+    if (x.node >= 0 || x.statement_count < busy) continue;
+    for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
+      statement& t = s.statements[std::size_t(k)];
+      if (t.what != statement::load || t.indexed_strides.rank != 1 || t.windowed != 0) continue;
+      const buffer& table = s.buffers[std::size_t(s.step_buffers[std::size_t(x.buffers + t.buffer)])];
+      t.ahead = !has_symbol(table.dims) && table.dims.size() * size_of(table.type) >= large;
+    }
+  }
+}
+
 }  // namespace cotangent

@@ -92,6 +92,7 @@ class scheduler {
     if (choices_.row_blocks) form_blocks(out_, g_, choices_);
     find_lifetimes();
     place_blocks(out_, g_);
+    gather_ahead(out_);
     out_.output_buffers = output_buffers_;
     return std::move(out_);
   }
@@ -598,8 +599,9 @@ class scheduler {
   constexpr bool waits(int late, int early) const {
     bool more = false;
     each_read(late, [&](int n) { more = more || (group_.items[origin_.items[n]] == early && first_use(n, groups_[std::size_t(early)].space_number) > early); });
-    for (const member& m : groups_[std::size_t(late)].members)  // a copied view is read elsewhere than where it is stored
-      more = more || (m.node >= 0 && kinds_.items[m.node] == role::view && group_.items[origin_.items[g_.operand(m.node, 0)]] == early);
+    for (const member& m : groups_[std::size_t(late)].members)  // a copied view and a gather read elsewhere than where they are stored
+      if (m.node >= 0 && (kinds_.items[m.node] == role::view || kinds_.items[m.node] == role::gather))
+        more = more || group_.items[origin_.items[g_.operand(m.node, 0)]] == early;
     return more;
   }
   /// Whether a kernel writes parts of arrays.

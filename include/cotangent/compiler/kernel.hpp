@@ -56,9 +56,9 @@ template <class Op, class T, class... Operands> struct apply {};
 /// Buffer[access + sum of indexed] <- operand
 template <class T, int Buffer, class Access, class... Indexed> struct store {};
 
-/// register <- Buffer[access], and asks for what lies ahead_bytes behind it, if the array is a large one: the rows after those that a
-/// thread works on at a time, which it comes to soon
-template <class T, int Buffer, class Access> struct load_ahead {};
+/// register <- Buffer[access + sum of indexed], and asks for what it comes to soon. Without an index, if the array is a large one, that is
+/// what lies ahead_bytes behind: the rows after those that a thread works on at a time. With one it is what the next vector reads.
+template <class T, int Buffer, class Access, class... Indexed> struct load_ahead {};
 inline constexpr extent ahead_bytes = extent(1) << 16;
 
 /// Buffer[access] <- operand, in an array that nothing reads soon: past the caches if it is a large one

@@ -228,7 +228,7 @@ template <class T, int B, class A, class... X> constexpr form_facts describe(loa
   (void)done;
   return f;
 }
-template <class T, int B, class A> constexpr form_facts describe(load_ahead<T, B, A>, const extent* extents) { return describe(load<T, B, A>{}, extents); }
+template <class T, int B, class A, class... X> constexpr form_facts describe(load_ahead<T, B, A, X...>, const extent* extents) { return describe(load<T, B, A, X...>{}, extents); }
 /// The offset of a window that wraps around n elements, as the one nearest to 0 that reads the same.
 constexpr extent nearest_offset(extent offset, extent n, bool wraps) {
   if (!wraps || is_slot(n) || n < 1) return offset;
@@ -680,6 +680,10 @@ using found_index = index_register<type_of<Analysis::register_type(R)>, Analysis
 template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
 struct resolve<Analysis, Number, load<T, B, A, indexed<R, Stride>...>> {
   using type = load<T, B, A, found_index<Analysis, R, Stride>...>;
+};
+template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
+struct resolve<Analysis, Number, load_ahead<T, B, A, indexed<R, Stride>...>> {
+  using type = load_ahead<T, B, A, found_index<Analysis, R, Stride>...>;
 };
 template <class Analysis, int Number, class T, int B, class A, int... R, extent... Stride>
 struct resolve<Analysis, Number, store<T, B, A, indexed<R, Stride>...>> {

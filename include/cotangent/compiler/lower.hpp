@@ -149,10 +149,11 @@ template <const auto& Plan, const auto& Graph> struct lowering {
       return []<std::size_t... K>(std::index_sequence<K...>) {
         return type_is<kernels::load_window<T, b, access_of<I>, window_type<Plan.statements[I].windows + int(K)>...>>{};
       }(std::make_index_sequence<std::size_t(std::popcount(Plan.statements[I].windowed))>{});
-    else if constexpr (what == statement::load && Plan.statements[I].ahead) return type_is<kernels::load_ahead<T, b, access_of<I>>>{};
     else if constexpr (what == statement::load)
       return []<std::size_t... K>(std::index_sequence<K...>) {
-        return type_is<kernels::load<T, b, access_of<I>, indexed<Plan.statements[I].indexed[K], Plan.statements[I].indexed_strides.dims[K]>...>>{};
+        using from = access_of<I>;
+        if constexpr (Plan.statements[I].ahead) return type_is<kernels::load_ahead<T, b, from, indexed<Plan.statements[I].indexed[K], Plan.statements[I].indexed_strides.dims[K]>...>>{};
+        else return type_is<kernels::load<T, b, from, indexed<Plan.statements[I].indexed[K], Plan.statements[I].indexed_strides.dims[K]>...>>{};
       }(std::make_index_sequence<std::size_t(Plan.statements[I].indexed_strides.rank)>{});
     else
       return []<std::size_t... R>(std::index_sequence<R...>) {

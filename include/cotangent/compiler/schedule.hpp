@@ -24,7 +24,7 @@ struct statement {
   bool finds_place = false;  // reduce: the index along the last dimension is stored, of the operation's extremum, and not the extremum
   std::uint64_t bits = 0;    // constant
   int dimension = 0;         // index
-  bool ahead = false;        // load: what a later row block reads is asked for
+  bool ahead = false;        // load: what a later row block, or the next vector, reads is asked for
   int buffer = -1;           // load, store, reduce: number within the step
   int registers[4] = {};     // operands; store, reduce: the value
   int register_count = 0;

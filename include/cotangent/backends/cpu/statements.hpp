@@ -188,6 +188,20 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
       visit(offsets<false>(access, index), std::false_type());
     } else with_offsets([&](const auto& offset) __attribute__((always_inline)) { visit(offset, std::false_type()); }, access, index);
   }
+  /// Asks for the rows of `columns` elements that the next vector reads from p on, if its indices are those of a list.
+  template <class V, class T, source From, int Place, extent Stride, class List>
+  COTANGENT_HOST_INLINE void prefetch_next(const V* p, extent columns, index_register<T, From, Place, Stride, List>) {
+    constexpr extent line = 64;
+    if constexpr (From == source::varying && has_list(index_register<T, From, Place, Stride, List>{})) {
+      if (extent(lane) + 2 * N > Layout::extent_of(Layout::dims.outer(), at.slots)) return;
+      const T* const next = list_at(List{}) + N;
+      for (int i = 0; i < N; ++i) {
+        // (an index may lie outside of the table: no pointer)
+        const std::uintptr_t row = reinterpret_cast<std::uintptr_t>(p) + std::uintptr_t(extent(next[i]) * value_of<Stride>(at.slots)) * sizeof(V);
+        for (extent k = 0; k < columns * extent(sizeof(V)); k += line) __builtin_prefetch(reinterpret_cast<const char*>(row + std::uintptr_t(k)));
+      }
+    }
+  }
 
  private:
   template <class T, int B, class A> COTANGENT_INLINE const T* list_at(load<T, B, A>) { return address<const T, B>(A{}); }
@@ -269,15 +283,16 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
   };
 };
 
-template <class T, int B, class A, unsigned Sources, class E> struct step<load_ahead<T, B, A>, Sources, E> {
+template <class T, int B, class A, class... X, unsigned Sources, class E> struct step<load_ahead<T, B, A, X...>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
 #ifndef __CUDA_ARCH__
     constexpr extent in_cache = extent(1) << 21;
-    if constexpr (!E::partial && E::lanes * int(sizeof(T)) >= 16 && !E::template keeps<B>)
+    if constexpr (sizeof...(X) > 0 && E::lanes > 1) (e.prefetch_next(e.template address<const T, B>(A{}, X{}...), 1, X{}), ...);
+    else if constexpr (sizeof...(X) == 0 && !E::partial && E::lanes * int(sizeof(T)) >= 16 && !E::template keeps<B>)
       if (E::layout::points_of(e.at.slots) * extent(sizeof(T)) >= in_cache)
         __builtin_prefetch(reinterpret_cast<const char*>(e.template address<const T, B>(A{})) + ahead_bytes, 0, 2);  // not into the first cache
 #endif
-    step<load<T, B, A>, Sources, E>::run(e, places);
+    step<load<T, B, A, X...>, Sources, E>::run(e, places);
   }
 };
 
@@ -554,6 +569,13 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     constexpr int column = tile_column<Table, Begin, K> - First;
     if constexpr (column >= 0 && column < Width) tile_register<Table, Begin, K, T, 0>(e) = columns[column];
     return 0;
+  }
+};
+/// The same of rows anywhere in a large table.
+template <class T, int B, class A, class X> struct tile<load_ahead<T, B, A, X>> : tile<load<T, B, A, X>> {
+  template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...> members) {
+    e.prefetch_next(e.template address<const T, B>(A{}, X{}), tile_column<Table, Begin, int(sizeof...(K)) - 1> + 1, X{});
+    tile<load<T, B, A, X>>::template run<Table, Begin>(e, members);
   }
 };
 /// Stores lane by lane of transposed registers, or of rows of a few elements put side by side.

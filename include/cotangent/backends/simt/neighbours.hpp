@@ -68,8 +68,8 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     return 0;
   }
 };
-template <class T, int B, class A, unsigned Sources, class E>
-struct step_of_neighbours<step<load_ahead<T, B, A>, Sources, E>> : step_of_neighbours<step<load<T, B, A>, Sources, E>> {};
+template <class T, int B, class A, class... X, unsigned Sources, class E>
+struct step_of_neighbours<step<load_ahead<T, B, A, X...>, Sources, E>> : step_of_neighbours<step<load<T, B, A, X...>, Sources, E>> {};
 
 template <class T, int B, class A, unsigned Sources, class E> struct step_of_neighbours<step<store<T, B, A>, Sources, E>>
     : groups_of_neighbours<step_of_neighbours<step<store<T, B, A>, Sources, E>>, E> {
