@@ -300,3 +300,28 @@ TEST_CASE("large arrays in memory beside copies of views of them, and gathers fr
   std::copy(values.begin(), values.end(), x.begin());
   check_jit(kept_and_gathered, 1e-12, x, i);
 }
+
+namespace {
+constexpr auto by_part_and_whole = [](auto x) {
+  return ct::grad([](auto x) { return ct::sum(x(ct::range<293, 300>)) + ct::sum(ct::flip<0>(x)); })(x);
+};
+constexpr auto by_part_of_computed = [](auto x) {
+  return ct::grad([](auto x) { return ct::sum(2.0 * ct::sin(x)) + ct::sum(ct::sin(x)(ct::range<9, 64>)); })(x);
+};
+constexpr auto by_rows_and_blocks = [](auto x, auto i) {
+  return ct::grad([&](auto x) {
+    const auto blocks = ct::tanh(ct::transpose<0, 2, 1>(ct::reshape<300, 4, 75>(x)));
+    return ct::sum(ct::square(blocks)) + ct::sum(ct::sin(2.0 * ct::take<0>(x, i)));
+  })(x);
+};
+}  // namespace
+
+TEST_CASE("constants padded with zeros beside others") {
+  check_jit(by_part_and_whole, 1e-13, between<double, 300>(-1, 1));
+  check_jit(by_part_of_computed, 1e-13, between<double, 300>(-1, 1));
+  check_jit(by_part_and_whole, 1e-6, between<float, 301>(-1, 1));
+}
+
+TEST_CASE("rows of a square array whose columns are as many as the instances of packets") {
+  check_jit(by_rows_and_blocks, 1e-12, between<double, 300, 300>(-1, 1), ct::array<std::int32_t, 1>{5});
+}

@@ -133,6 +133,11 @@ class by_instance {
       case role::gather:
         for (int k = 1; k < x.operand_count; ++k)
           if (!is_of_instances(g_.operand(n, k))) return false;
+        if (!is_aligned(n, 0)) {  // all of it is there, of which an instance would need its own part
+          const addressing all = addresses(n);
+          for (int i = 0; i < all.rank; ++i)
+            if (all.axes[i].dimension == axis) return false;
+        }
         return true;
       default: break;
     }

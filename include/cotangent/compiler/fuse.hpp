@@ -861,8 +861,9 @@ class scheduler {
     return step_.statement_count - 1;
   }
   constexpr int fetch_leaf(const leaf& l, const shape& dims) {
-    if (is(l.node, primitive_of<constant_p>.id)) return fetch_constant(l.node);
-    if (is(l.node, primitive_of<iota_p>.id)) return fetch_iota({l.node, in_space(l.access, dims)}, at(l.node).type);
+    // What a window looks into is in memory: outside of it there are zeros.
+    if (l.window < 0 && is(l.node, primitive_of<constant_p>.id)) return fetch_constant(l.node);
+    if (l.window < 0 && is(l.node, primitive_of<iota_p>.id)) return fetch_iota({l.node, in_space(l.access, dims)}, at(l.node).type);
     if (at(l.node).dims.rank == 0 && is_again(l.node)) return fetch(l.node);
     statement s;
     s.what = statement::load, s.type = at(l.node).type;
