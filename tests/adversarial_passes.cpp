@@ -325,3 +325,14 @@ TEST_CASE("constants padded with zeros beside others") {
 TEST_CASE("rows of a square array whose columns are as many as the instances of packets") {
   check_jit(by_rows_and_blocks, 1e-12, between<double, 300, 300>(-1, 1), ct::array<std::int32_t, 1>{5});
 }
+
+namespace {
+/// Powers, whose exponents are attributes, under rolls and views that move them.
+constexpr auto rolled_powers = [](auto x) {
+  const auto v = ct::cummax(ct::cumsum(ct::transpose<1, 0, 2>(x), ct::axis<0>), ct::axis<0>);
+  const auto p = ct::pow(ct::transpose<0, 2, 1>(ct::sort<2>(ct::pow(ct::transpose<2, 0, 1>(x), 3))), 3);
+  return std::tuple(v * 0.5 - v * 0.75, ct::sin(ct::roll<1>(p, 2)), ct::atan(ct::reshape<256, 12>(v - 0.25)));
+};
+}  // namespace
+
+TEST_CASE("attributes of what is computed again elsewhere") { check_jit(rolled_powers, 1e-12, between<double, 16, 16, 12>(-1, 1)); }

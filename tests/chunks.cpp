@@ -157,6 +157,19 @@ TEST_CASE("batches of products with triangles") {
   check_jit(ct::value_and_grad(mixture, ct::wrt<0, 1>), 1e-12, q, centres, x);
 }
 
+TEST_CASE("triangles along the rows") {
+  const auto x = between<double, 2500, 32>(-1, 1);
+  const auto upper = [](auto x) {  // [32, 2500], of which chunks have some columns
+    const auto y = ct::transpose(ct::sin(x));
+    return ct::sum(ct::sin(0.02 * ct::matmul(ct::triu<0>(y) * y, ct::transpose(y))));
+  };
+  CHECK(has(kernels(ct::value_and_grad(upper), x), "chunk, "));
+  check_jit(ct::value_and_grad(upper), 1e-10, x);
+  const auto lower = [](auto x) { return ct::matmul(ct::transpose(ct::tril<0>(ct::sin(x))), ct::exp(x)); };
+  check_jit(lower, 1e-11, x);
+  check_jit(ct::grad([=](auto x) { return ct::sum(ct::square(lower(x))); }), 1e-11, x);
+}
+
 TEST_CASE("derivatives of gradients, and batches of them") {
   const auto x = between<double, 9000, 72>(-1, 1);
   const auto w = between<double, 72>(-1, 1, 1), direction = between<double, 72>(-1, 1, 2), other = between<double, 72>(-1, 1, 3);

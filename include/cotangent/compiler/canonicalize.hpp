@@ -236,7 +236,8 @@ constexpr value placed_inside(value x, const shape& places, const shape& dims, i
   const auto again = [&](value v, const auto& self) -> value {
     if (v.get().is_input() || v.get().op->kind != role::pointwise) return placed(v, places, dims);
     sequence<value> operands;
-    call c = call_at(v.b->g, *v.b, v.id, operands);
+    sequence<extent> attributes;
+    call c = call_at(v.b->g, *v.b, v.id, operands, attributes);
     for (value& o : operands) o = self(o, self);
     c.dims = dims, c.result = {};
     return v.b->emit_inferred(c);
@@ -412,7 +413,8 @@ constexpr int dependent_axes(value x, int& most) {
 constexpr value without_trailing_axes(value x, int rank) {
   if (rank == x.rank()) return x;
   sequence<value> operands, fewer;
-  call c = call_at(x.b->g, *x.b, x.id, operands);
+  sequence<extent> attributes;
+  call c = call_at(x.b->g, *x.b, x.id, operands, attributes);
   shape dims;
   for (int i = 0; i < rank; ++i) dims.push_back(c.dims[i]);
   if (c.op->id == primitive_of<constant_p>.id) return constant_from_bits(*x.b, c.type, dims, c.bits);

@@ -297,7 +297,7 @@ class chunk_program : by_instance {
       if (!is_in(n, stage)) continue;
       mapped.clear();
       const bool in_rows = shares_columns(n, stage);
-      for (int k = 0; k < g_[n].operand_count && !is_result(n) && !(k == 1 && in_rows); ++k) mapped.push_back(operand(n, k));
+      for (int k = 0; k < g_[n].operand_count && !is_result(n); ++k) mapped.push_back(k == 1 && in_rows ? part.input(put_into_rows(r, g_.operand(n, 1)), -1) : operand(n, k));
       value& v = part[n];
       if (is_loop(n)) {
         loops.push_back(n), results_of_loops.push_back(part.loop_again(n, mapped));
@@ -306,7 +306,7 @@ class chunk_program : by_instance {
       if (is_result(n)) {
         for (std::size_t i = 0; i < loops.size(); ++i)
           if (loops[i] == g_.operand(n, 0)) v = results_of_loops[i][std::size_t(g_.attribute(n, 0))];
-      } else if (in_rows) v = product_of_rows(part, r, n, mapped[0]);
+      } else if (is_product(n)) v = product(n, mapped[0], mapped[1], in_rows);
       else v = part.again(n, mapped);
       if (counts_rows(n)) v = v + broadcast_in_dim(convert(first, v.type()), v.dims(), shape{});
       if (!leaves[std::size_t(n)]) continue;
@@ -321,18 +321,28 @@ class chunk_program : by_instance {
     const int o = g_.operand(n, 1), last = g_[o].dims.rank - 1;
     return is_shared(o) && !is_in(o, stage) && !is(o, primitive_of<constant_p>.id) && last > 0 && contracted_axis(n, 1) == last && free_axis(n, 1) == last - 1;
   }
-  /// That product, of these rows and of matrices that are put into rows once, before all chunks.
-  constexpr value product_of_rows(part_body& part, replay& r, int n, value rows) {
-    const int o = g_.operand(n, 1), last = g_[o].dims.rank - 1;
+  /// The array of node o with its last two axes swapped: once, before all chunks.
+  constexpr value put_into_rows(replay& r, int o) {
     value& in_rows = in_rows_[std::size_t(o)];
     if (!in_rows) {
+      const int last = g_[o].dims.rank - 1;
       shape order = axes_from(0, last + 1);
       order[last - 1] = last, order[last] = last - 1;
       in_rows = transpose(r.map[std::size_t(o)], order);
     }
+    return in_rows;
+  }
+  /// The product n of some rows. Of a matrix that has them along a side, the part outside of its triangle is another in each chunk.
+  constexpr value product(int n, value left, value right, bool in_rows) const {
+    const bool along_left = axis_of(n) == 1, along_right = axis_of(n) == 2, sums = sums_[std::size_t(n)];
+    product_triangles t = gemm_p::triangles(g_.attributes.items + g_[n].attributes, g_[n].attribute_count);
+    if (along_left || sums) t.a = matrix_part::whole;
+    if (along_right || sums) t.b = matrix_part::whole;
+    if (along_left || along_right) t.c = matrix_part::whole;
     attribute_list attributes;
-    for (int k = 0; k < g_[n].attribute_count; ++k) attributes.push(k == 4 ? last - 1 : k == 5 ? last : g_.attribute(n, k));
-    return emit<gemm_p>({rows, part.input(in_rows, -1)}, attributes);
+    for (int k = 0; k < 6; ++k) attributes.push(g_.attribute(n, in_rows && k >= 4 ? 9 - k : k));
+    if (t.any()) attributes.push(extent(t.a)).push(extent(t.b)).push(extent(t.c));
+    return emit<gemm_p>({left, right}, attributes);
   }
 };
 

@@ -88,11 +88,10 @@ class view_pass {
       return to_.emit_inferred(c);
     }
     sequence<value> operands;
-    call c = call_at(to_.g, to_, v.id, operands);
-    sequence<extent> attributes;  // a copy: the builder's list moves when it grows
-    for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attribute(k));
+    sequence<extent> attributes;
+    call c = call_at(to_.g, to_, v.id, operands, attributes);
     for (value& o : operands) o = through(view, o);
-    c.attributes = attributes.data(), c.dims = view.dims, c.result = {};
+    c.dims = view.dims, c.result = {};
     const value made = to_.emit_inferred(c);
     note(made);
     return made;

@@ -137,7 +137,8 @@ constexpr value windowed(value x, const window_form& w, const shown_once& once) 
     const value inside = !zero_outside && once.contains(x) && w.dims.size() <= 2 * n.dims.size() ? shows_element(*x.b, n.dims, w) : value();
     if (zero_outside || inside.b) {
       sequence<value> operands, moved;
-      call c = call_at(x.b->g, *x.b, x.id, operands);
+      sequence<extent> attributes;
+      call c = call_at(x.b->g, *x.b, x.id, operands, attributes);
       for (const value& v : operands) moved.push_back(is_constant(v) ? constant_from_bits(*v.b, v.type(), w.dims, v.get().bits) : windowed(v, w, once));
       c.operands = moved.data(), c.dims = w.dims;
       const value r = x.b->emit_inferred(c);

@@ -63,11 +63,10 @@ class zero_scatters {
 /// The scatter `s`, into zeros, into x instead.
 constexpr value scatter_into(value s, value x) {
   sequence<value> operands;
-  call c = call_at(s.b->g, *s.b, s.id, operands);
-  attribute_list attributes;  // those of the graph move when it grows
-  for (int i = 0; i < c.attribute_count; ++i) attributes.push(c.attribute(i));
+  sequence<extent> attributes;
+  call c = call_at(s.b->g, *s.b, s.id, operands, attributes);
   operands[0] = x;
-  c.operands = operands.data(), c.attributes = attributes.data;
+  c.operands = operands.data();
   return s.b->emit_inferred(c);
 }
 

@@ -86,6 +86,15 @@ constexpr call call_at(const graph& g, builder& b, int n, sequence<value>& opera
   return c;
 }
 
+/// The same, with a copy of its attributes: the list of a builder's graph moves when it grows.
+constexpr call call_at(const graph& g, builder& b, int n, sequence<value>& operands, sequence<extent>& attributes) {
+  call c = call_at(g, b, n, operands);
+  attributes.clear();
+  for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attribute(k));
+  c.attributes = attributes.data();
+  return c;
+}
+
 /// Appends `g` to the builder with these inputs. Extents of the inputs that g relies on are unified.
 constexpr sequence<value> inline_graph(builder& b, const graph& g, const sequence<value>& inputs) {
   sequence<value> outputs;
