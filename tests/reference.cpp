@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -16,6 +17,16 @@
 
 namespace reference {
 namespace {
+
+/// f(first element, distance of elements, number of elements) of each row along an axis.
+template <class F> void each_row(const shape& dims, int axis, F f) {
+  std::size_t step = 1, blocks = 1;
+  for (int i = 0; i < dims.rank; ++i)
+    if (i != axis) (i < axis ? blocks : step) *= std::size_t(dims[i]);
+  const std::size_t count = std::size_t(dims[axis]);
+  for (std::size_t b = 0; b < blocks; ++b)
+    for (std::size_t i = 0; i < step; ++i) f(b * count * step + i, step, count);
+}
 
 double erf_inv(double y) {
   if (!(std::abs(y) < 1)) return std::abs(y) == 1 ? std::copysign(std::numeric_limits<double>::infinity(), y) : std::nan("");
@@ -437,18 +448,16 @@ struct interpreter {
     } else if (name.starts_with("cum") || name == "linear_recurrence") {
       const int axis = int(attribute(0));
       const bool reverse = attribute(1) != 0;
-      each([&](const shape& i) {
+      each_row(r.dims, axis, [&](std::size_t first, std::size_t step, std::size_t count) {
         double y = 0;
-        shape k = i;
-        const extent first = reverse ? r.dims[axis] - 1 : 0;
-        for (k[axis] = first; reverse ? k[axis] >= i[axis] : k[axis] <= i[axis]; reverse ? --k[axis] : ++k[axis]) {
-          const double v = pick(in(0), k);
-          if (name == "linear_recurrence") y = v * y + pick(in(1), k);
-          else if (k[axis] == first) y = v;
+        for (std::size_t k = 0; k < count; ++k) {
+          const std::size_t at = first + step * (reverse ? count - 1 - k : k);
+          const double v = in(0).x[at];
+          if (name == "linear_recurrence") y = v * y + in(1).x[at];
+          else if (k == 0) y = v;
           else y = name == "cumsum" ? y + v : name == "cumprod" ? y * v : name == "cummax" ? greatest(y, v) : least(y, v);
-          y = cast(x.type, y);
+          r.x[at] = y = cast(x.type, y);
         }
-        return y;
       });
     } else if (name == "cholesky" || name == "triangular_solve" || name == "lu" || name == "lu_solve") {
       const tensor& last = in(x.operand_count - 1);
@@ -497,18 +506,15 @@ struct interpreter {
     } else if (name == "argsort") {
       const int axis = int(attribute(0));
       const bool descending = attribute(2) != 0;
-      each([&](const shape& i) {  // the element before which i[axis] others come
-        const auto at = [&](extent k) { return pick(in(0), ct::insert(ct::erase(i, axis), axis, k)); };
-        const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
-        for (extent k = 0; k < in(0).dims[axis]; ++k) {
-          extent before = 0;
-          for (extent j = 0; j < in(0).dims[axis]; ++j) {
-            const bool first = descending ? less(at(k), at(j)) : less(at(j), at(k)), later = descending ? less(at(j), at(k)) : less(at(k), at(j));
-            before += first || (!later && j < k);
-          }
-          if (before == i[axis]) return double(k);
-        }
-        throw std::runtime_error("argsort: no element of that rank");
+      const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
+      each_row(r.dims, axis, [&](std::size_t first, std::size_t step, std::size_t count) {
+        std::vector<std::size_t> order(count);
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+          const double u = in(0).x[first + step * a], v = in(0).x[first + step * b];
+          return descending ? less(v, u) : less(u, v);
+        });
+        for (std::size_t k = 0; k < count; ++k) r.x[first + step * k] = double(order[k]);
       });
     } else if (name == "dot_general") {
       const int nb = int(attribute(0)), nc = int(attribute(1));

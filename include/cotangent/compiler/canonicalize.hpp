@@ -49,15 +49,13 @@ struct gemm_p {
     return {matrix_part(attributes[6]), matrix_part(attributes[7]), matrix_part(attributes[8])};
   }
   static constexpr bool adds(const extent* attributes, int count) { return count > 9 && attributes[9] != 0; }
-  /// The product v, added to what is there.
-  static constexpr value adding(value v) {
-    const node& n = v.get();
-    const extent* const a = v.b->g.attributes.items + n.attributes;
-    const product_triangles t = triangles(a, n.attribute_count);
+  /// `axes`: the six. `add`: to what is in the result's memory.
+  static constexpr value made(value lhs, value rhs, const shape& axes, const product_triangles& t, bool add = false) {
     attribute_list attributes;
-    for (int k = 0; k < 6; ++k) attributes.push(a[k]);
-    attributes.push(extent(t.a)).push(extent(t.b)).push(extent(t.c)).push(1);
-    return emit<gemm_p>({value{v.b, v.b->g.operand(v.id, 0)}, value{v.b, v.b->g.operand(v.id, 1)}}, attributes);
+    attributes.push(axes);
+    if (t.any() || add) attributes.push(extent(t.a)).push(extent(t.b)).push(extent(t.c));
+    if (add) attributes.push(1);
+    return emit<gemm_p>({lhs, rhs}, attributes);
   }
   /// The part of its multiplications and additions that is done, about.
   static constexpr double share(const extent* attributes, int count) { return triangles(attributes, count).any() ? 0.5 : 1; }
@@ -119,10 +117,7 @@ constexpr value as_gemm(const call& c, const product_triangles& t) {
   const merged_operand l = merge_axes(c[0], {d.lhs_batch, d.lhs_free(c[0].rank()), d.lhs_contracted});
   // The contracted axes of rhs must be in the order of lhs's.
   const merged_operand r = merge_axes(c[1], {d.rhs_batch, d.rhs_free(c[1].rank()), d.rhs_contracted});
-  attribute_list attributes;
-  for (extent axis : {l.where[0], l.where[1], l.where[2], r.where[0], r.where[2], r.where[1]}) attributes.push(axis);
-  if (t.any()) attributes.push(extent(t.a)).push(extent(t.b)).push(extent(t.c));
-  return reshape(emit<gemm_p>({l.v, r.v}, attributes), c.dims);
+  return reshape(gemm_p::made(l.v, r.v, {l.where[0], l.where[1], l.where[2], r.where[0], r.where[2], r.where[1]}, t), c.dims);
 }
 
 /// Sorts the contracted and batch axes by lhs, so that merging them keeps lhs in place where it can.
@@ -235,10 +230,8 @@ constexpr value placed_inside(value x, const shape& places, const shape& dims, i
   if (!fits(x, fits)) return placed(x, places, dims);
   const auto again = [&](value v, const auto& self) -> value {
     if (v.get().is_input() || v.get().op->kind != role::pointwise) return placed(v, places, dims);
-    sequence<value> operands;
-    sequence<extent> attributes;
-    call c = call_at(v.b->g, *v.b, v.id, operands, attributes);
-    for (value& o : operands) o = self(o, self);
+    copied_call c(v);
+    for (value& o : c.own_operands) o = self(o, self);
     c.dims = dims, c.result = {};
     return v.b->emit_inferred(c);
   };
@@ -310,10 +303,8 @@ constexpr bool is_symmetric_product(const call& c) {
 constexpr value mirrored(value x) {
   const int row = x.rank() - 2, column = row + 1;
   const extent n = x.dims()[column];
-  shape order = axes_from(0, x.rank());
-  order[row] = column, order[column] = row;
   const value below = ge(iota(*x.b, dtype::int32, {n, n}, 0), iota(*x.b, dtype::int32, {n, n}, 1));
-  return select(broadcast_in_dim(below, x.dims(), {row, column}), x, transpose(x, order));
+  return select(broadcast_in_dim(below, x.dims(), {row, column}), x, transposed_matrices(x));
 }
 
 /// A pad that cuts off becomes a slice and a pad that does not.
@@ -412,16 +403,14 @@ constexpr int dependent_axes(value x, int& most) {
 /// x without the axes from `rank` on, on which it does not depend.
 constexpr value without_trailing_axes(value x, int rank) {
   if (rank == x.rank()) return x;
-  sequence<value> operands, fewer;
-  sequence<extent> attributes;
-  call c = call_at(x.b->g, *x.b, x.id, operands, attributes);
+  copied_call c(x);
   shape dims;
   for (int i = 0; i < rank; ++i) dims.push_back(c.dims[i]);
   if (c.op->id == primitive_of<constant_p>.id) return constant_from_bits(*x.b, c.type, dims, c.bits);
   if (c.op->id == primitive_of<iota_p>.id) return iota(*x.b, c.type, dims, int(c.attribute(c.attribute_count - 1)));
   if (c.op->id == primitive_of<broadcast_in_dim_p>.id) return broadcast_in_dim(c[0], dims, broadcast_in_dim_p::axes(c));
-  for (const value& v : operands) fewer.push_back(without_trailing_axes(v, rank));
-  c.operands = fewer.data(), c.dims = dims;
+  for (value& v : c.own_operands) v = without_trailing_axes(v, rank);
+  c.dims = dims;
   return x.b->emit_inferred(c);
 }
 /// A scatter whose indices have only the leading axes on which they depend.

@@ -306,12 +306,12 @@ class chunk_program : by_instance {
       if (is_result(n)) {
         for (std::size_t i = 0; i < loops.size(); ++i)
           if (loops[i] == g_.operand(n, 0)) v = results_of_loops[i][std::size_t(g_.attribute(n, 0))];
-      } else if (is_product(n)) v = product(n, mapped[0], mapped[1], in_rows);
+      } else if (is_product(n)) v = product(n, mapped[0], mapped[1], in_rows, leaves[std::size_t(n)]);
       else v = part.again(n, mapped);
       if (counts_rows(n)) v = v + broadcast_in_dim(convert(first, v.type()), v.dims(), shape{});
       if (!leaves[std::size_t(n)]) continue;
       results.push_back(n);
-      part.body.g.outputs.push_back(sums_[std::size_t(n)] && is_product(n) ? gemm_p::adding(v).id : v.id);
+      part.body.g.outputs.push_back(v.id);
     }
     return results;
   }
@@ -324,25 +324,20 @@ class chunk_program : by_instance {
   /// The array of node o with its last two axes swapped: once, before all chunks.
   constexpr value put_into_rows(replay& r, int o) {
     value& in_rows = in_rows_[std::size_t(o)];
-    if (!in_rows) {
-      const int last = g_[o].dims.rank - 1;
-      shape order = axes_from(0, last + 1);
-      order[last - 1] = last, order[last] = last - 1;
-      in_rows = transpose(r.map[std::size_t(o)], order);
-    }
+    if (!in_rows) in_rows = transposed_matrices(r.map[std::size_t(o)]);
     return in_rows;
   }
-  /// The product n of some rows. Of a matrix that has them along a side, the part outside of its triangle is another in each chunk.
-  constexpr value product(int n, value left, value right, bool in_rows) const {
+  /// The product n of some rows, added to the sum that a result is. Of a matrix that has rows along a side, the part outside of its triangle
+  /// is another in each chunk.
+  constexpr value product(int n, value left, value right, bool in_rows, bool is_leaf) const {
     const bool along_left = axis_of(n) == 1, along_right = axis_of(n) == 2, sums = sums_[std::size_t(n)];
     product_triangles t = gemm_p::triangles(g_.attributes.items + g_[n].attributes, g_[n].attribute_count);
     if (along_left || sums) t.a = matrix_part::whole;
     if (along_right || sums) t.b = matrix_part::whole;
     if (along_left || along_right) t.c = matrix_part::whole;
-    attribute_list attributes;
-    for (int k = 0; k < 6; ++k) attributes.push(g_.attribute(n, in_rows && k >= 4 ? 9 - k : k));
-    if (t.any()) attributes.push(extent(t.a)).push(extent(t.b)).push(extent(t.c));
-    return emit<gemm_p>({left, right}, attributes);
+    shape axes;
+    for (int k = 0; k < 6; ++k) axes.push_back(g_.attribute(n, in_rows && k >= 4 ? 9 - k : k));
+    return gemm_p::made(left, right, axes, t, sums && is_leaf);
   }
 };
 

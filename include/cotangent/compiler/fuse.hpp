@@ -6,7 +6,7 @@
 /// constants and iotas cost nothing: they become the way a kernel reads. Other pads and concatenations become stores into
 /// parts of their buffer. Everything else is a step of its own.
 
-#include <cotangent/compiler/blocks.hpp>
+#include <cotangent/compiler/ahead.hpp>
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/compiler/places.hpp>
 #include <cotangent/control/barrier.hpp>
@@ -91,8 +91,8 @@ class scheduler {
       if (makes_something(groups_[std::size_t(order_[i])])) emit_group(int(i));
     if (choices_.row_blocks) form_blocks(out_, g_, choices_);
     find_lifetimes();
-    place_blocks(out_, g_);
-    gather_ahead(out_);
+    place_blocks(out_);
+    load_ahead(out_, g_);
     out_.output_buffers = output_buffers_;
     return std::move(out_);
   }
@@ -351,7 +351,26 @@ class scheduler {
     const role k = kinds_.items[from];
     return k == role::pointwise || k == role::gather || (copied_.items[from] && !is_of_parts(from)) ? made : made + 1;
   }
-  constexpr int first_use(int n, int space) const { return first_use(n, origin_.items[n], space); }
+  /// visit(n, elsewhere) of each node that a member reads: elsewhere than at its own point, or there.
+  template <class Visit> constexpr void each_read(const member& m, const Visit& visit) const {
+    if (m.write >= 0) return visit(writes_.items[m.write].source, false);
+    const role k = kinds_.items[m.node];
+    if (k == role::reduction) return visit(reduced(m.node), false);
+    const node& x = g_.nodes.items[m.node];
+    const int* read = g_.operands.items + x.operands;
+    for (int i = 0; i < x.operand_count; ++i) visit(read[i], i == 0 && (k == role::gather || k == role::view));
+  }
+  /// The first group that may hold a member over a space: all that it reads is in memory by then, or made there at the same point.
+  constexpr int first_group(const member& m, int space) const {
+    int first = 0;
+    each_read(m, [&](int n, bool elsewhere) {
+      const int use = elsewhere ? after(n) : first_use(n, origin_.items[n], space);
+      if (use > first) first = use;
+    });
+    return first;
+  }
+  /// The first group after n is in memory.
+  constexpr int after(int n) const { return group_.items[origin_.items[n]] + 1; }
 
   constexpr int space_number(const shape& s) {
     for (std::size_t i = 0; i < spaces_.count; ++i) {
@@ -374,8 +393,9 @@ class scheduler {
     space_.count = g_.nodes.count;
   }
 
-  /// Puts a member into the earliest kernel over a space from group `bound` on.
-  constexpr int place(member m, int space, int bound) {
+  /// Puts a member into the earliest kernel over a space that may hold it, from group `bound` on.
+  constexpr int place(member m, int space, int bound = 0) {
+    if (const int first = first_group(m, space); first > bound) bound = first;
     if (bound < int(groups_.count) && groups_.items[bound].space_number == space) {
       groups_.items[bound].members.push_back(m);
       return bound;
@@ -397,10 +417,9 @@ class scheduler {
     return found;
   }
 
-  constexpr int place_write(const write& w, int bound) {
-    const int space = space_.items[w.source], use = first_use(w.source, space);
+  constexpr int place_write(const write& w, int space, int bound = 0) {
     writes_.push_back(w);
-    const int made = place({-1, int(writes_.size()) - 1}, space, bound > use ? bound : use);
+    const int made = place({-1, int(writes_.size()) - 1}, space, bound);
     writes_.back().group = made;
     return made;
   }
@@ -412,25 +431,15 @@ class scheduler {
       const role k = kinds_.items[n];
       if (x.op_id == 0 || (is_inline_source(n) && !copied_.items[n]) || x.op_id == primitive_of<dense_p>.id || is_left_out(n)) continue;
       const int space = space_.items[n];
-      if (copied_.items[n]) {
-        const int bound = k == role::view ? first_use(n, origin_.items[g_.operand(n, 0)], space) : 0;
-        group_.items[n] = place({n, -1}, space, bound);
-      } else if (k == role::pointwise || k == role::gather) {
-        const int* read = g_.operands.items + x.operands;
-        int bound = k == role::gather ? after(read[0]) : x.op_id == primitive_of<made_for_product_p>.id ? int(groups_.count) : 0;
-        for (int i = k == role::gather; i < x.operand_count; ++i) {
-          const int use = first_use(read[i], origin_.items[read[i]], space);
-          if (use > bound) bound = use;
-        }
-        group_.items[n] = place({n, -1}, space, bound);
+      if (copied_.items[n] || k == role::pointwise || k == role::gather) {
+        group_.items[n] = place({n, -1}, space, x.op_id == primitive_of<made_for_product_p>.id ? int(groups_.count) : 0);
       } else if (k == role::view || is_reshape(n)) {
         continue;
       } else if (k == role::element) {
         group_.items[n] = group_.items[g_.operand(n, 0)];
         stored_.items[n] = 1;
       } else if (k == role::reduction) {
-        const int operand = reduced(n), whole = space_.items[operand];
-        group_.items[n] = place({n, -1}, whole, first_use(operand, whole));
+        group_.items[n] = place({n, -1}, space_.items[reduced(n)]);
         stored_.items[n] = 1;
       } else if (is(n, primitive_of<concatenate_p>.id)) {
         write w{-1, n, -1, {0, contiguous(x.dims)}};
@@ -438,7 +447,7 @@ class scheduler {
         int last = 0;
         for (int k = 0; k < x.operand_count; ++k) {
           w.source = g_.operand(n, k);
-          const int made = place_write(w, 0);
+          const int made = place_write(w, space_.items[w.source]);
           if (made > last) last = made;
           const extent step = b_.symbols.combine(symbol::product, at(w.source).dims[axis], w.window.strides[axis]);
           w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, step);
@@ -460,9 +469,6 @@ class scheduler {
     place_outputs();
   }
 
-  /// The first group after n is in memory.
-  constexpr int after(int n) { return group_.items[origin_.items[n]] + 1; }
-
   /// Stores each element into its place.
   constexpr void place_elements(int n) {
     const node& x = at(n);
@@ -475,7 +481,7 @@ class scheduler {
       write w{g_.operand(n, k++), n, -1, {0, window}};
       for (int i = 0; i < where.rank; ++i)
         if (where[i] > 0) w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, where[i], strides[i]));
-      const int made = place_write(w, 0);
+      const int made = place_write(w, space_.items[w.source]);
       if (made > last) last = made;
     });
     group_[std::size_t(n)] = last;
@@ -485,18 +491,13 @@ class scheduler {
   /// A pad first fills its buffer, then stores the operand into its window.
   constexpr void place_pad(int n, const call& c) {
     const shape dims = at(n).dims, low = pad_p::part(c, 0), interior = pad_p::part(c, 2);
-    write fill{g_.operand(n, 1), n, -1, {0, contiguous(dims)}};
-    fill.window.strides = contiguous(dims);
-    writes_.push_back(fill);
-    const int padding_ready = after(g_.operand(n, 1));
-    const int filled_in = place({-1, int(writes_.size()) - 1}, space_.items[n], padding_ready);
-    writes_.back().group = filled_in;
+    const int filled_in = place_write({g_.operand(n, 1), n, -1, {0, contiguous(dims)}}, space_.items[n]);
     write w{g_.operand(n, 0), n, -1, {0, contiguous(dims)}};
     for (int i = 0; i < dims.rank; ++i) {
       w.window.offset = b_.symbols.combine(symbol::sum, w.window.offset, b_.symbols.combine(symbol::product, low[i], w.window.strides[i]));
       w.window.strides[i] = b_.symbols.combine(symbol::product, w.window.strides[i], interior[i] + 1);
     }
-    group_[std::size_t(n)] = place_write(w, filled_in + 1);
+    group_[std::size_t(n)] = place_write(w, space_.items[w.source], filled_in + 1);
     stored_[std::size_t(n)] = 1;
   }
 
@@ -508,7 +509,7 @@ class scheduler {
       for (int other : output_node_) taken = taken || other == origin;
       if (taken) {
         output_node_.push_back(-1);
-        place_write({n, -1, int(o), {0, contiguous(at(n).dims)}}, 0);
+        place_write({n, -1, int(o), {0, contiguous(at(n).dims)}}, space_.items[n]);
       } else {
         output_node_.push_back(origin);
         stored_[std::size_t(origin)] = 1;
@@ -562,7 +563,7 @@ class scheduler {
         const int late = order_[j];
         group& y = groups_[std::size_t(late)];
         const bool uses = reads_from(late, early);
-        if (uses && (y.space_number != x.space_number || waits(late, early))) break;
+        if (uses && (y.space_number != x.space_number || needs_all(late, early))) break;
         const bool fits = y.node < 0 && y.space_number == x.space_number && x.members.size() + y.members.size() <= most_members;
         if (!fits || !(uses || share_operand(early, late))) {
           if (uses) break;
@@ -579,15 +580,10 @@ class scheduler {
   }
   /// visit(n) of each node that a group reads, a kernel or not.
   template <class Visit> constexpr void each_read(int number, const Visit& visit) const {
-    const auto operands = [&](int n) {
-      if (kinds_.items[n] == role::reduction) return visit(reduced(n));
-      for (int k = 0; k < at(n).operand_count; ++k) visit(g_.operand(n, k));
-    };
     const group& x = groups_[std::size_t(number)];
-    if (x.node >= 0) operands(x.node);
-    for (const member& m : x.members)
-      if (m.write >= 0) visit(writes_[std::size_t(m.write)].source);
-      else operands(m.node);
+    const auto visit_any = [&](int n, bool) { visit(n); };
+    if (x.node >= 0) each_read(member{x.node}, visit_any);
+    for (const member& m : x.members) each_read(m, visit_any);
   }
   /// Whether a group reads what the kernel `early` makes.
   constexpr bool reads_from(int late, int early) const {
@@ -596,12 +592,14 @@ class scheduler {
     return reads;
   }
   /// Whether kernel `late` needs more of the kernel `early` than values at the same point.
-  constexpr bool waits(int late, int early) const {
+  constexpr bool needs_all(int late, int early) const {
+    const int space = groups_[std::size_t(early)].space_number;
     bool more = false;
-    each_read(late, [&](int n) { more = more || (group_.items[origin_.items[n]] == early && first_use(n, groups_[std::size_t(early)].space_number) > early); });
-    for (const member& m : groups_[std::size_t(late)].members)  // a copied view and a gather read elsewhere than where they are stored
-      if (m.node >= 0 && (kinds_.items[m.node] == role::view || kinds_.items[m.node] == role::gather))
-        more = more || group_.items[origin_.items[g_.operand(m.node, 0)]] == early;
+    for (const member& m : groups_[std::size_t(late)].members)
+      each_read(m, [&](int n, bool elsewhere) {
+        const int from = origin_.items[n];
+        more = more || (group_.items[from] == early && (elsewhere || first_use(n, from, space) > early));
+      });
     return more;
   }
   /// Whether a kernel writes parts of arrays.

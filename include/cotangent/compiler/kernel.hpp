@@ -20,6 +20,10 @@ inline constexpr extent slot_base = extent(1) << 60;
 constexpr extent slot(int k) { return slot_base + k; }
 constexpr bool is_slot(extent e) { return e >= slot_base; }
 
+/// A kernel of more registers, or statements, is a long one: what it does for a vector is not to be compiled more than once, and takes so long
+/// that memory waits for it.
+inline constexpr int long_kernel = 128;
+
 /// The iteration space, outermost dimension first; the last is the lane dimension. space<> is one point.
 template <extent... Extents> struct space {
   static constexpr int rank = sizeof...(Extents);

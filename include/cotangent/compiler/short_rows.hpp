@@ -145,13 +145,12 @@ class short_rows {
   static constexpr value operand(value x, int k) { return {x.b, x.b->g.operand(x.id, k)}; }
   /// x's operation on its operands, reshaped before if x is, at `where`.
   constexpr value computed(value x, const shape* reshaped, const shape& where, search& s) const {
-    sequence<value> own, operands;
-    for (int k = 0; k < x.get().operand_count; ++k) {
-      const value o = operand(x, k), v = picked(reshaped ? reshape(o, *reshaped) : o, where, s);
-      if (!v.b || s.most < 0) return {};
-      operands.push_back(v);
+    copied_call c(x);
+    for (value& o : c.own_operands) {
+      o = picked(reshaped ? reshape(o, *reshaped) : o, where, s);
+      if (!o.b || s.most < 0) return {};
     }
-    return emit_again(call_at(x.b->g, *x.b, x.id, own), operands.data());
+    return emit_again(c, c.operands);
   }
   constexpr value picked_of_broadcast(value x, const shape& where, search& s) const {
     const value from = operand(x, 0);

@@ -87,10 +87,8 @@ class view_pass {
       c.operands = &v;
       return to_.emit_inferred(c);
     }
-    sequence<value> operands;
-    sequence<extent> attributes;
-    call c = call_at(to_.g, to_, v.id, operands, attributes);
-    for (value& o : operands) o = through(view, o);
+    copied_call c(v);
+    for (value& o : c.own_operands) o = through(view, o);
     c.dims = view.dims, c.result = {};
     const value made = to_.emit_inferred(c);
     note(made);

@@ -74,9 +74,8 @@ constexpr double cost_again(value x, const shown_once& once, double most) {
 
 /// Whether a pointwise operation is zero where its operands are, but for those that are numbers.
 constexpr bool keeps_zero(const value& x) {
-  sequence<value> operands;
-  const call c = call_at(x.b->g, *x.b, x.id, operands);
-  for (const value& v : operands)
+  const copied_call c(x);
+  for (const value& v : c.own_operands)
     if (is_constant(v) && !is_calculable(constant_value(v))) return false;
   if (c.op->bilinear) return true;
   if (c.op->id == primitive_of<fma_p>.id) return !is_constant(c[2]);
@@ -119,8 +118,7 @@ constexpr value windowed(value x, const window_form& w, const shown_once& once) 
   if (n.op_id == primitive_of<constant_p>.id && w.only_wraps()) return constant_from_bits(*x.b, n.type, w.dims, n.bits);
   if (n.op_id == primitive_of<iota_p>.id && w.only_wraps() && !has_symbol(n.dims)) return wrapped_iota(x, w);
   if (n.op_id == primitive_of<window_p>.id) {  // one window in place of two, unless one wraps what the other cuts
-    sequence<value> operands;
-    const call c = call_at(x.b->g, *x.b, x.id, operands);
+    const copied_call c(x);
     const window_form inner{window_p::part(c, 0), window_p::part(c, 1), window_p::part(c, 2)};
     window_form both = w;
     bool fits = true;
@@ -136,11 +134,9 @@ constexpr value windowed(value x, const window_form& w, const shown_once& once) 
     const bool zero_outside = w.only_wraps() || keeps_zero(x);
     const value inside = !zero_outside && once.contains(x) && w.dims.size() <= 2 * n.dims.size() ? shows_element(*x.b, n.dims, w) : value();
     if (zero_outside || inside.b) {
-      sequence<value> operands, moved;
-      sequence<extent> attributes;
-      call c = call_at(x.b->g, *x.b, x.id, operands, attributes);
-      for (const value& v : operands) moved.push_back(is_constant(v) ? constant_from_bits(*v.b, v.type(), w.dims, v.get().bits) : windowed(v, w, once));
-      c.operands = moved.data(), c.dims = w.dims;
+      copied_call c(x);
+      for (value& v : c.own_operands) v = is_constant(v) ? constant_from_bits(*v.b, v.type(), w.dims, v.get().bits) : windowed(v, w, once);
+      c.dims = w.dims;
       const value r = x.b->emit_inferred(c);
       return inside.b ? select(inside, r, full_like(r, 0)) : r;
     }
@@ -176,8 +172,7 @@ constexpr value padded_window(const call& c, const shown_once& once) {
 /// A slice of a window as a window, or null.
 constexpr value sliced_window(const call& c, const shown_once& once) {
   if (c[0].get().op_id != primitive_of<window_p>.id || has_symbol(slice_p::part(c, 0)) || !(slice_p::part(c, 2) == filled(c.dims.rank, 1))) return {};
-  sequence<value> operands;
-  const call inner = call_at(c.b->g, *c.b, c[0].id, operands);
+  const copied_call inner(c[0]);
   window_form w{c.dims, window_p::part(inner, 1), window_p::part(inner, 2)};
   for (int i = 0; i < c.dims.rank; ++i) w.offsets[i] += slice_p::part(c, 0)[i];
   return windowed(inner[0], w, once);

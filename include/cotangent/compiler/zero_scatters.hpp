@@ -62,11 +62,8 @@ class zero_scatters {
 
 /// The scatter `s`, into zeros, into x instead.
 constexpr value scatter_into(value s, value x) {
-  sequence<value> operands;
-  sequence<extent> attributes;
-  call c = call_at(s.b->g, *s.b, s.id, operands, attributes);
-  operands[0] = x;
-  c.operands = operands.data();
+  copied_call c(s);
+  c.own_operands[0] = x;
   return s.b->emit_inferred(c);
 }
 

@@ -73,7 +73,7 @@ struct replay {
   sequence<sequence<value>> results;
 };
 
-/// Node n of a graph as an application to its own operands, which are values of a builder that holds the graph's nodes. The
+/// Node n of a finished graph as an application to its own operands, which are values of a builder that holds the graph's nodes. The
 /// operands live in the list.
 constexpr call call_at(const graph& g, builder& b, int n, sequence<value>& operands) {
   const node& x = g.nodes.items[n];
@@ -86,14 +86,18 @@ constexpr call call_at(const graph& g, builder& b, int n, sequence<value>& opera
   return c;
 }
 
-/// The same, with a copy of its attributes: the list of a builder's graph moves when it grows.
-constexpr call call_at(const graph& g, builder& b, int n, sequence<value>& operands, sequence<extent>& attributes) {
-  call c = call_at(g, b, n, operands);
-  attributes.clear();
-  for (int k = 0; k < c.attribute_count; ++k) attributes.push_back(c.attribute(k));
-  c.attributes = attributes.data();
-  return c;
-}
+/// The application that computes a value, with lists of its own: those of its builder move when it grows.
+struct copied_call : call {
+  sequence<value> own_operands;
+  sequence<extent> own_attributes;
+
+  constexpr explicit copied_call(value v) {
+    static_cast<call&>(*this) = call_at(v.b->g, *v.b, v.id, own_operands);
+    for (int k = 0; k < attribute_count; ++k) own_attributes.push_back(attribute(k));
+    attributes = own_attributes.data();
+  }
+  copied_call(const copied_call&) = delete;
+};
 
 /// Appends `g` to the builder with these inputs. Extents of the inputs that g relies on are unified.
 constexpr sequence<value> inline_graph(builder& b, const graph& g, const sequence<value>& inputs) {

@@ -403,7 +403,7 @@ template <class T, int Dim, unsigned Sources, class E> struct step<index<T, Dim>
 };
 
 /// A kernel so long that the compiler should see each lane program, and each access, once.
-template <class Layout> inline constexpr bool is_long_kernel = Layout::shape.varying.total() > 128;
+template <class Layout> inline constexpr bool is_long_kernel = Layout::shape.varying.total() > long_kernel;
 
 /// Op::lane as a function of its own: in a long kernel, where inlining every long lane program would cost minutes of
 /// compile time. On a device it is inlined: a call there takes registers from the caller.
