@@ -384,6 +384,23 @@ TEST_CASE("what is skipped of derivatives by one-hot directions is zero") {
   CHECK(narrow >= 20);
 }
 
+/// Of points [6, 4]: products, a neighbour's row, one behind that is zero for the first, a row chosen by its number, sums over both axes.
+constexpr auto energy = [](auto u, auto w, auto scale) {
+  const auto a = ct::tanh(ct::matmul(u, w)), number = ct::iota<double, 6>(u);
+  const auto behind = ct::slice<ct::range<0, 6>>(ct::pad<ct::low<2, 0>, ct::high<1, 0>>(ct::sin(a) * u, 0.0));
+  const auto b = (ct::roll<0>(a, 1) + behind) * a + ct::where(ct::expand_dims<1>(number > 2.5), ct::sin(u), ct::flip<0>(u) * a);
+  return scale * ct::sum(ct::square(ct::matmul(b, ct::transpose(a)))) + ct::sum(ct::square(ct::sum(b, ct::axis<0>)));
+};
+constexpr auto hessians = [](auto u, auto w, auto scale) { return ct::vmap(ct::hessian(energy), ct::in_axes<0, ct::none, 0>)(u, w, scale); };
+
+TEST_CASE("what is made of each instance along many directions is made direction by direction") {
+  const auto u = random_array<ct::array<double, 500, 6, 4>>(1);
+  const auto w = random_array<ct::array<double, 4, 4>>(2);
+  const auto scale = random_array<ct::array<double, 500>>(3);
+  CHECK(ct::jit(hessians).kernels(u, w, scale).find("run together, a row at a time") != std::string::npos);
+  checks::check_jit(hessians, 1e-12, u, w, scale);
+}
+
 TEST_CASE("a Jacobian by one-hot directions is that of single directions, and skips most of its products") {
   constexpr ct::extent n = 3001;
   const auto theta = random_array<ct::array<double, 23>>(1);

@@ -55,15 +55,23 @@ inline std::string differences(const reference::tensor& have, const reference::t
   return s.str();
 }
 
-/// That the compiled program of a function agrees with the interpretation of its graph.
+/// That the compiled program of a function agrees with the interpretation of its graph, on the CPU and on each device of the tested backend.
 template <class F, class... A> void check(long seed, const F& f, double tolerance, const A&... a) {
-  const checks::tensors want = reference::evaluate(checks::graph_of(f, a...), checks::tensors_of(a...)), have = checks::tensors_of(ct::jit(f)(a...));
+  const checks::tensors want = reference::evaluate(checks::graph_of(f, a...), checks::tensors_of(a...));
   INFO("random_programs.py " << seed << " 1");
-  REQUIRE(have.size() == want.size());
-  for (std::size_t k = 0; k < want.size(); ++k) {
-    INFO("result " << k);
-    CHECK(differences(have[k], want[k], tolerance) == "");
-  }
+  const auto compare = [&](const checks::tensors& have) {
+    REQUIRE(have.size() == want.size());
+    for (std::size_t k = 0; k < want.size(); ++k) {
+      INFO("result " << k);
+      CHECK(differences(have[k], want[k], tolerance) == "");
+    }
+  };
+  compare(checks::tensors_of(ct::jit(f)(a...)));
+  if constexpr (!std::is_same_v<checks::tested_backend, ct::host::backend>)
+    for (const ct::device& d : checks::tested_devices()) {
+      INFO("on " << d.name());
+      compare(checks::tensors_of(checks::run_on(d, f, a...)));
+    }
 }
 
 }  // namespace random_programs

@@ -8,7 +8,7 @@
 A program is a function of a few arrays: some twenty operations, among them views, products, gathers, scatters, loops and functions under
 vmap, on operands that fit; or a derivative of one. random_programs.hpp compares what it compiles to with the interpreter of
 reference.hpp. Shapes are those at which passes choose: square, long, short, empty, of instances, of run-time extents. Numbers stay small:
-what may grow goes through a sine. There are no comparisons of computed numbers, whose rounding could decide.
+what may grow goes through a sine. Computed numbers are compared with numbers that they are not near but by a rare accident.
 """
 
 import os
@@ -76,6 +76,7 @@ class Arguments:
         return name
 
 
+THRESHOLD = "0.1234567"  # where computed numbers are not
 OPERATIONS = {}  # name: (weight, function of a Body)
 
 
@@ -187,13 +188,11 @@ def binary(body):
 
 @operation(4)
 def where(body):
-    x = body.pick(lambda v: v.is_argument)
-    y = x and body.pick(lambda v: broadcast(x.shape, v.shape) is not None)
-    if not y:
-        return
+    x = body.pick()
+    y = body.pick(lambda v: broadcast(x.shape, v.shape) is not None)
     shape = broadcast(x.shape, y.shape)
     z = body.pick(lambda v: v.shape == shape) if body.chance(0.6) else None
-    body.add(f"ct::where({x.name} > 0.0, {y.name}, {z.name if z else '0.0'})", shape, max(y.bound, z.bound if z else 0))
+    body.add(f"ct::where({x.name} > {THRESHOLD}, {y.name}, {z.name if z else '0.0'})", shape, max(y.bound, z.bound if z else 0))
 
 
 # ---- views and shapes ----
@@ -532,6 +531,53 @@ def scan(body):
     body.add(f"std::get<1>({t})", (x.shape[0],) + y.shape, y.bound)
 
 
+def turns(body, count):
+    """A loop of count % 4 turns."""
+    x = body.pick()
+    s, c = body.name(), body.name()
+    turn = body.inner([Value(c, x.shape, 1)], body.most)
+    turn.grow(body.rng.randint(1, 4))
+    body.add(f"std::get<1>(ct::while_loop([](auto {s}) {{ return std::get<0>({s}) > 0; }}, [&](auto {s}) {{ const auto {c} = std::get<1>({s}); {' '.join(turn.lines)} "
+             f"return std::tuple(std::get<0>({s}) - 1, {next_carry(turn, c, x.shape)}); }}, std::tuple({count} % 4, ct::sin({x.name}))))", x.shape, 1)
+
+
+def branch(body, x, shape):
+    """A function of x that returns an array of a shape; None if it found none."""
+    name = body.name()
+    inner = body.inner([Value(name, x.shape, x.bound)] + [v for v in body.values if size(v.shape) <= 100 and is_static(v.shape)][:2], body.most, body.arguments)
+    inner.grow(body.rng.randint(1, 4))
+    y = inner.pick(lambda v: v in inner.made() and (v.shape == shape or shape is None) and is_static(v.shape))
+    return (f"[&](auto {name}) {{ {' '.join(inner.lines)} return {y.name}; }}", y) if y else (None, None)
+
+
+@operation(2)
+def cond(body):
+    x = body.pick(lambda v: v.shape and is_static(v.shape) and size(v.shape) > 0)
+    if not x:
+        return
+    f, y = branch(body, x, None)
+    g = y and branch(body, x, y.shape)[0]
+    if not f or not g:
+        return
+    chosen = body.pick(lambda v: v.shape == ()) or Value(f"{x.name}({listed(['ct::index<0>'] * len(x.shape))})", (), 1)
+    body.add(f"ct::cond({chosen.name} > {THRESHOLD}, {f}, {g}, {x.name})", y.shape, y.bound)
+
+
+@operation(1)
+def checkpoint(body):
+    x = body.pick(lambda v: is_static(v.shape))
+    f, y = branch(body, x, None) if x else (None, None)
+    if f:
+        body.add(f"ct::checkpoint({f})({x.name})", y.shape, y.bound)
+
+
+@operation(1)
+def associative_scan(body):
+    if x := None if body.outer else body.pick(lambda v: v.shape and is_static(v.shape) and size(v.shape) > 0):
+        axis = body.rng.randrange(len(x.shape))
+        body.add(f"ct::associative_scan([](auto a, auto b) {{ return {body.rng.choice(['a + b', 'ct::maximum(a, b)', 'a * ct::cos(b)'][:1 if body.differentiable else 2])}; }}, {x.name}, ct::axis<{axis}>) * {1 / x.shape[axis]:.4g}", x.shape, x.bound)
+
+
 @operation(3)
 def vmap(body):
     x = None if body.outer else body.pick(lambda v: len(v.shape) > 1 and size(v.shape[1:]) <= 300)
@@ -547,15 +593,34 @@ def vmap(body):
     names = [body.name() for y in operands]
     element = body.inner([Value(name, y.shape[1:] if axis == "0" else y.shape, y.bound) for name, y, axis in zip(names, operands, axes)], 300,
                          body.arguments if body.chance(0.3) else None)
+    if body.arguments and x.shape[0] not in (0, RUN_TIME) and body.chance(0.4):  # each has a number of its own
+        table = body.pick(lambda v: v.shape and v.shape[0] not in (0, RUN_TIME) and size(v.shape[1:]) <= 300 and is_static(v.shape))
+        if table:
+            own = body.name()
+            operands.append(Value(body.arguments.index((x.shape[0],), table.shape[0]), (), 1))
+            axes.append("0")
+            names.append(own)
+            element.add(f"{table.name}({own})", table.shape[1:], table.bound)
+            if not body.differentiable and body.chance(0.5):
+                turns(element, own)
     element.grow(body.rng.choice([2, 4, 8, 16]))
+    if not body.differentiable and body.chance(0.5) and len(element.made()) > 0:  # numbers have more derivatives
+        last = element.pick(lambda v: v in element.made())
+        element.add(f"ct::sum(ct::square({last.name})) * {1 / size(last.shape):.4g}" if size(last.shape) else "0.0", (), last.bound ** 2)
     y = element.pick(lambda v: v in element.made() and is_static(v.shape))
     if not y:
         return
     f = f"[&]({listed('auto ' + name for name in names)}) {{ {' '.join(element.lines)} return {y.name}; }}"
-    form = "{}"
-    if y.shape == () and element.values[0].shape and body.chance(0.3):
-        form, y = "ct::grad({})", element.values[0]
-    body.add(f"ct::vmap({form.format(f)}, ct::in_axes<{listed(axes)}>)({listed(v.name for v in operands)})", (x.shape[0],) + y.shape, 4 * y.bound if form != "{}" else y.bound)
+    form, shape, bound = "{}", y.shape, y.bound
+    own = operands[0].shape[1:]
+    if own and not body.differentiable and size(own) <= 24 and body.chance(0.5):  # the derivative by the first
+        if y.shape == ():
+            derivative = body.rng.choice(["grad", "hessian", "jacfwd"])
+            form, shape = f"ct::{derivative}({{}})", own + (own if derivative == "hessian" else ())
+        elif size(y.shape) <= 24 and len(y.shape + own) < 4:
+            form, shape = body.rng.choice(["ct::jacfwd({})", "ct::jacrev({})"]), y.shape + own
+        bound = 4 * bound
+    body.add(f"ct::vmap({form.format(f)}, ct::in_axes<{listed(axes)}>)({listed(v.name for v in operands)})", (x.shape[0],) + shape, bound)
 
 
 # ---- programs ----
@@ -571,7 +636,8 @@ SHAPES = {
                  [(RUN_TIME, 16), (RUN_TIME, 16), (16, 16)]],
     "small": [[(0, 3), (3, 3)], [(1, 5), (5, 1), (5,)], [(3, 3), (3, 3), (3,)], [(5,), (5, 5)], [(4, 4, 4), (4, 4)], [(7,), (1,)], [(2, 0, 3), (3,)], [(1, 1), (1,)],
               [(9, 9, 3), (3,)], [(17, 16), (16, 16)]],
-    "instances": [[(1000, 3), (1000, 3, 3), (3,)], [(513, 4), (513, 4)], [(2000, 3), (3, 3)], [(130, 6), (6, 6), (6,)], [(20000, 3, 3), (20000, 3)], [(40000, 2), (2, 2)]],
+    "instances": [[(1000, 3), (1000, 3, 3), (3,)], [(513, 4), (513, 4)], [(2000, 3), (3, 3)], [(130, 6), (6, 6), (6,)], [(20000, 3, 3), (20000, 3)], [(40000, 2), (2, 2)],
+                  [(700, 6, 4), (4, 4)], [(300, 8, 3), (300, 8, 3), (3, 3)], [(517, 12), (12, 12)], [(260, 5, 5), (5,)]],
     "turns": [[(200, 4), (4,), (4, 4)], [(50, 3, 3), (3, 3)], [(1000,), (3,)], [(300, 8), (8, 8), (8,)], [(33, 40), (40,), (40, 40)]],
 }
 VIEWS = dict(unary=10, binary=12, transpose=20, flip=7, roll=7, slice_=5, reshape=4, cumulate=18, reduce=9, matmul=5, sort=4, concatenate=3, scatter=2, take=2, softmax=2, triangle=2)
@@ -580,7 +646,7 @@ INDICES = dict(unary=10, binary=12, gather=16, take=14, scatter=6, transpose=6, 
 LOOPS = dict(unary=10, binary=12, fori_loop=18, transpose=8, flip=4, take=4, gather=3, cumulate=5, reduce=6, matmul=4, slice_=3, roll=4, scatter=4, at_run_time=4, concatenate=4)
 PROFILES = [  # weight, kinds of shapes, weights of operations (others: 0.6)
     (30, ["square"], VIEWS), (28, ["long", "long", "run_time"], PRODUCTS), (8, ["square", "long", "square", "instances"], INDICES), (12, ["square", "turns", "long"], LOOPS),
-    (8, ["square", "long", "run_time", "small"], {}), (8, ["instances"], dict(vmap=25)), (6, ["turns"], dict(scan=20)),
+    (8, ["square", "long", "run_time", "small"], {}), (14, ["instances"], dict(vmap=25)), (6, ["turns"], dict(scan=20)),
 ]
 
 

@@ -510,9 +510,10 @@ struct interpreter {
       each_row(r.dims, axis, [&](std::size_t first, std::size_t step, std::size_t count) {
         std::vector<std::size_t> order(count);
         std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
           const double u = in(0).x[first + step * a], v = in(0).x[first + step * b];
-          return descending ? less(v, u) : less(u, v);
+          const bool sooner = descending ? less(v, u) : less(u, v), later = descending ? less(u, v) : less(v, u);
+          return sooner || (!later && a < b);
         });
         for (std::size_t k = 0; k < count; ++k) r.x[first + step * k] = double(order[k]);
       });

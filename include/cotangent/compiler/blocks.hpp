@@ -89,7 +89,7 @@ class block_finder {
   }
 
  private:
-  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, least_rows = 16, most_sums = 1 << 14,
+  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, least_rows = 16, least_rows_of_packet = 4, most_sums = 1 << 14,
                           some_elements = 256;
   static constexpr double operations_per_byte = 128;  // that is read again: beyond it, memory does not matter, and tasks had better be many
   schedule& s_;
@@ -238,6 +238,7 @@ class block_finder {
       }
       return fits;
     }
+    if (is_of_packet() && !moves_by_rows(x, rows)) return false;
     for (int j = 0; j < x.statement_count && fits; ++j) {
       const statement& t = s_.statements[std::size_t(x.statements + j)];
       if (t.buffer < 0 || (t.what == statement::load && !is_written(global(x, t.buffer)))) continue;
@@ -247,6 +248,24 @@ class block_finder {
         continue;
       }
       fits = stays_in_row(s_, x, t, s_.buffers[std::size_t(global(x, t.buffer))], rows);
+    }
+    return fits;
+  }
+  constexpr bool is_of_packet() const { return choices_.lanes > 0; }
+  /// Whether a kernel does the same in each row, with all that it touches a row further on, or with the same.
+  constexpr bool moves_by_rows(const step& x, extent rows) const {
+    constexpr int most_buffers = 64;
+    extent distances[most_buffers];
+    bool fits = x.space.rank > 1 && !has_symbol(x.space) && x.buffer_count <= most_buffers;
+    for (int k = 0; k < x.buffer_count && fits; ++k) distances[k] = -1;
+    for (int k = x.statements; k < x.statements + x.statement_count && fits; ++k) {
+      const statement& t = s_.statements[std::size_t(k)];
+      if (t.what == statement::index) fits = t.dimension > 0;
+      if (t.buffer < 0) continue;
+      const extent distance = t.where.strides[0];
+      extent& known = distances[t.buffer];
+      fits = fits && (t.windowed & 1u) == 0 && (known < 0 || known == distance) && (distance == 0 || distance == row_elements(s_.buffers[std::size_t(global(x, t.buffer))], rows));
+      known = distance;
     }
     return fits;
   }
@@ -321,7 +340,7 @@ class block_finder {
     members_.clear();
     row_blocks r;
     r.rows = rows_of(std::size_t(first));
-    if ((!is_symbol(r.rows) && r.rows < least_rows) || !by_rows(std::size_t(first), r.rows)) return r;
+    if ((!is_symbol(r.rows) && r.rows < (is_of_packet() ? least_rows_of_packet : least_rows)) || !by_rows(std::size_t(first), r.rows)) return r;
     skipped_.clear(), before_.clear();
     members_.push_back(first);
     for (std::size_t j = std::size_t(first) + 1; j < s_.steps.size(); ++j) {
@@ -348,6 +367,11 @@ class block_finder {
     }
     return all;
   }
+  /// One row at a time, where all rows are too much for the nearest cache, and one is worth a turn of a loop.
+  constexpr void measure_packet(row_blocks& r, extent again) const {
+    constexpr extent near = 1 << 17, least_of_row = 1 << 11;
+    if (again >= least_of_row && r.rows * again >= near && 2 * r.row_bytes <= r.rows * again) r.count = int(members_.size()), r.block = 1;
+  }
   /// Sets the sizes of a group; and its count if it is worth while.
   constexpr void measure(row_blocks& r) {
     sequence<int> times, last;  // per buffer: how many members touch it, and the last that did
@@ -367,6 +391,7 @@ class block_finder {
       r.row_bytes += bytes;
       again += bytes * (times.items[b] - 1);
     }
+    if (is_of_packet()) return measure_packet(r, again);
     const bool many = is_symbol(r.rows) || some_long;
     if (again == 0 || r.row_bytes > (many ? most_bytes_of_many_rows : most_row_bytes) || (!many && r.rows * again < least_bytes)) return;
     if (!many && operations() > operations_per_byte * double(r.rows * again)) return;

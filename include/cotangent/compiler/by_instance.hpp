@@ -152,6 +152,7 @@ class by_instance {
     }
     if (x.op_id == primitive_of<concatenate_p>.id) return all_aligned() && g_.attribute(n, 0) != axis && same_axis(n);
     if (x.op_id == primitive_of<pad_p>.id) return pads(n);
+    if (x.op_id == primitive_of<roll_p>.id) return is_of_instances(g_.operand(n, 0)) && is_number(g_.operand(n, 1)) && g_.attribute(n, 0) != axis;
     return false;
   }
   /// Whether the instances are a batch of a product's, or free in one operand, with a small matrix as the other.

@@ -138,6 +138,21 @@ constexpr value sorted_dot(const call& c, const product_triangles& t) {
   return as_gemm(e, t);
 }
 
+/// Whether an array is computed of indices alone, by at most so many operations.
+constexpr bool is_of_indices(const value& x, int& operations) {
+  const node& n = x.get();
+  if (n.is_input() || --operations < 0) return false;
+  if (n.op_id == primitive_of<iota_p>.id || n.op_id == primitive_of<constant_p>.id) return true;
+  bool all = n.op->kind == role::pointwise || n.op_id == primitive_of<broadcast_in_dim_p>.id;
+  for (int k = 0; k < n.operand_count && all; ++k) all = is_of_indices({x.b, x.b->g.operand(x.id, k)}, operations);
+  return all;
+}
+/// Whether it is known where an array is zero, as packets say of bands (packet_program).
+constexpr bool has_known_zeros(const value& x) {
+  int operations = 32;
+  const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
+  return x.get().op_id == primitive_of<select_p>.id && is_constant(operand(2)) && constant_value(operand(2)) == 0 && is_of_indices(operand(0), operations);
+}
 /// Whether each element of a product is a sum of so few products that a kernel, which can fuse with what is around it, is better
 /// than a matrix product: batches, and all pairs of rows.
 constexpr bool sums_few_products(const call& c, bool of_packets = false) {
@@ -149,7 +164,7 @@ constexpr bool sums_few_products(const call& c, bool of_packets = false) {
     if (is_symbol(n)) return false;
     terms *= n;
   }
-  if (of_packets) return terms <= few_terms;
+  if (of_packets) return terms <= few_terms && (terms == 1 || (!has_known_zeros(c[0]) && !has_known_zeros(c[1])));
   const auto extent_of_free = [](const shape& free, const shape& dims) {
     extent n = 1;
     for (extent axis : free) n = is_symbol(dims[int(axis)]) ? wide : n * dims[int(axis)];
@@ -541,7 +556,17 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   };
   const auto sum_of_products = [&](const call& c, int n, const shape& order) {
     const bool own[2] = {uses.items[g.operand(n, 0)] == 1, uses.items[g.operand(n, 1)] == 1};
-    return sum_of_all_products(c, order, own);
+    const int zeros = has_known_zeros(c[0]) ? 0 : has_known_zeros(c[1]) ? 1 : -1;
+    if (zeros < 0) return sum_of_all_products(c, order, own);
+    // Where it is zero is asked once for all that it is multiplied with: its own axes come first.
+    const dot_dimensions d = dot_general_p::dimensions(c);
+    const int batch = d.lhs_batch.rank, left = d.lhs_free(c[0].rank()).rank, right = d.rhs_free(c[1].rank()).rank;
+    const shape first = zeros == 0 ? axes_from(0, c.dims.rank) : join(join(axes_from(0, batch), axes_from(batch + left, right)), axes_from(batch, left));
+    shape back = order;
+    for (int i = 0; i < order.rank; ++i)
+      for (int k = 0; k < first.rank; ++k)
+        if (first[k] == order[i]) back[i] = k;
+    return transpose(sum_of_all_products(c, first, own), back);
   };
   const triangle_finder triangles(g);
   const short_rows rows(g);

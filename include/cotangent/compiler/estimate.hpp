@@ -113,7 +113,7 @@ class estimator {
   }
 
   constexpr double points_of(const step& x) const {
-    double points = 1;
+    double points = double(x.turns);
     for (extent d : x.space) points *= double(named(x, d));
     return points;
   }

@@ -9,6 +9,7 @@
 #include <cotangent/compiler/ahead.hpp>
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/compiler/places.hpp>
+#include <cotangent/compiler/rows_of_packets.hpp>
 #include <cotangent/control/barrier.hpp>
 
 namespace cotangent {
@@ -92,7 +93,8 @@ class scheduler {
     if (choices_.row_blocks) form_blocks(out_, g_, choices_);
     find_lifetimes();
     place_blocks(out_);
-    load_ahead(out_, g_);
+    if (choices_.lanes > 0) loop_over_rows(out_);
+    else load_ahead(out_, g_);
     out_.output_buffers = output_buffers_;
     return std::move(out_);
   }
@@ -934,7 +936,7 @@ class scheduler {
     return false;
   }
 
-  /// Makes a dimension of the kernel its last.
+  /// Makes a dimension of the kernel, along which there are no windows, its last.
   constexpr void move_last(int dimension) {
     const auto moved = [&](shape& s) {
       const extent e = s[dimension];
@@ -946,6 +948,12 @@ class scheduler {
       statement& s = out_.statements[std::size_t(step_.statements + i)];
       if (s.where.strides.rank > 0) moved(s.where.strides);
       if (s.what == statement::index) s.dimension = s.dimension == dimension ? step_.space.rank - 1 : s.dimension - (s.dimension > dimension);
+      for (int w = s.windows; w < s.windows + std::popcount(s.windowed); ++w) {
+        int& along = out_.windows[std::size_t(w)].dimension;  // another one
+        along -= along > dimension;
+      }
+      const std::uint32_t before = (1u << dimension) - 1;
+      s.windowed = (s.windowed & before) | (s.windowed >> 1 & ~before);
     }
   }
 

@@ -186,7 +186,7 @@ template <std::size_t Capacity> struct packed_plan {
     put(s.arena_bytes), put(s.dynamic_arena);
     for (const step& x : s.steps) {
       for (extent e : {x.node, x.statements, x.statement_count, x.buffers, x.buffer_count, x.slots, x.slot_count, x.operands}) put(e);
-      put(extent(x.in_place)), put(x.after_rows), put(x.space);
+      put(extent(x.in_place)), put(x.after_rows), put(x.turns), put(extent(x.moving)), put(x.space);
     }
     for (std::size_t i = 0; i < s.statements.count; ++i) put(s.statements.items[i]);
     for (int b : s.step_buffers) put(b);
@@ -251,7 +251,7 @@ template <plan_sizes S> struct plan {
     take(arena_bytes), take(dynamic_arena);
     for (step& x : steps) {
       for (int* to : {&x.node, &x.statements, &x.statement_count, &x.buffers, &x.buffer_count, &x.slots, &x.slot_count, &x.operands}) take(*to);
-      take(x.in_place), take(x.after_rows), take_shape(x.space);
+      take(x.in_place), take(x.after_rows), take(x.turns), take(x.moving), take_shape(x.space);
     }
     statement* const made = statements.data();
     for (statement* at = made; at != made + S.statements; ++at) {

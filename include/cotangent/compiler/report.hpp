@@ -56,7 +56,7 @@ template <class Program> constexpr program_cost cost_of() {
     if (s.node < 0) {
       for (int i = 0; i < s.statement_count; ++i) {
         const statement& t = plan.statements[std::size_t(s.statements + i)];
-        if (t.node >= 0) c.flops += double(points_of(s.space)) * graph.nodes[std::size_t(t.node)].op->flops;
+        if (t.node >= 0) c.flops += double(s.turns * points_of(s.space)) * graph.nodes[std::size_t(t.node)].op->flops;
       }
     } else if (graph.nodes[std::size_t(s.node)].op_id == primitive_of<gemm_p>.id) {
       const node& n = graph.nodes[std::size_t(s.node)];
@@ -141,7 +141,7 @@ inline std::string steps_text(const plan_lists& plan, const graph& g, const std:
     const step& s = plan.steps[i];
     for (const row_blocks& b : plan.blocks)
       if (b.first == int(i))
-        text += prefix + "steps " + std::to_string(i) + " to " + std::to_string(b.first + b.count - 1) + " run together, " + (b.block > 0 ? std::to_string(b.block) : "some") + " rows at a time\n";
+        text += prefix + "steps " + std::to_string(i) + " to " + std::to_string(b.first + b.count - 1) + " run together, " + (b.block == 1 ? "a row" : (b.block > 0 ? std::to_string(b.block) : "some") + " rows") + " at a time\n";
     text += prefix + "step " + std::to_string(i) + ": ";
     const bool is_call = s.node >= 0 && runs_bodies(g[s.node]);
     if (s.node >= 0) text += operation_text(g, s.node) + (is_call ? "" : " -> " + type_text(g[s.node]));

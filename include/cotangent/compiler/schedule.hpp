@@ -45,6 +45,8 @@ struct step {
   int operands = 0;                   // how many of the buffers are operands (opaque, call)
   unsigned long in_place = 0;         // bit r: result r can be written over operand r (opaque, call)
   bool after_rows = false;            // a kernel that runs on the finished rows of the gemm before it
+  extent turns = 1;                   // of the loop over rows around a packet's kernel (rows_of_packets.hpp)
+  unsigned long moving = 0;           // bit k: in it buffer k moves on by a row
 };
 
 /// Memory for one value.
@@ -90,7 +92,7 @@ struct schedule_choices {
 };
 
 /// Those of the body of packets: kernels in one thread.
-constexpr schedule_choices choices_of_packets(extent lanes) { return {.row_blocks = false, .products_by_rows = false, .lines_by_rows = false, .scatters_by_rows = false, .packets = false, .finds_places = false, .lanes = lanes}; }
+constexpr schedule_choices choices_of_packets(extent lanes) { return {.products_by_rows = false, .sums_over_rows = false, .lines_by_rows = false, .scatters_by_rows = false, .packets = false, .finds_places = false, .lanes = lanes}; }
 
 /// The schedule of a graph.
 struct schedule {

@@ -424,15 +424,39 @@ template <class Facts> struct reduced_ys {
 
 /// The steps of a packet's body: kernels and gathers of rows, in the thread that has the packet.
 template <class Executable> struct packet_steps {
-  template <int Step> static COTANGENT_HOST_INLINE void run(const typename Executable::state& s) {
-    constexpr cotangent::step x = Executable::plan.steps[Step];
-    if constexpr (x.node >= 0) steps<Executable>::template run_opaque<Step>(s);
-    else {
-      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-      extent extents[x.slot_count > 0 ? x.slot_count : 1];
-      Executable::template local_arguments<Step>(s, buffers, extents);
-      packet_kernel<typename Executable::lowered::template kernel_of<Step>>::run(buffers, extents);
+  static constexpr const auto& plan = Executable::plan;
+  using state = typename Executable::state;
+
+  template <int Step> static COTANGENT_HOST_INLINE void run(const state& s) {
+    constexpr int group = Executable::blocks_at(Step);
+    if constexpr (plan.steps[Step].node >= 0) steps<Executable>::template run_opaque<Step>(s);
+    else if constexpr (group < 0) run_kernel<Step>(s, 0);
+    else if constexpr (plan.blocks[group].first == Step)
+      for (extent row = 0; row < plan.blocks[group].rows; ++row)
+        [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (run_kernel<Step + I>(s, row), ...); }(std::make_integer_sequence<int, plan.blocks[group].count>());
+  }
+
+ private:
+  /// Of the buffers of a step in a row block.
+  template <int Step> static constexpr auto row_bytes = [] {
+    constexpr cotangent::step x = plan.steps[Step];
+    std::array<extent, std::size_t(x.buffer_count)> bytes{};
+    for (int k = 0; k < x.buffer_count; ++k) {
+      const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + k)])];
+      bytes[std::size_t(k)] = row_elements(b, x.turns) * size_of(b.type);
     }
+    return bytes;
+  }();
+  template <int Step> static COTANGENT_HOST_INLINE void run_kernel(const state& s, [[maybe_unused]] extent row) {
+    constexpr cotangent::step x = plan.steps[Step];
+    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    Executable::template local_arguments<Step>(s, buffers, extents);
+    if constexpr (x.moving != 0)
+      for (int k = 0; k < x.buffer_count; ++k) {
+        if (x.moving >> k & 1u) buffers[k] = static_cast<std::byte*>(buffers[k]) + row * row_bytes<Step>[k];
+      }
+    packet_kernel<typename Executable::lowered::template kernel_of<Step>>::run(buffers, extents);
   }
 };
 template <extent Lanes> struct packet_backend;
@@ -619,7 +643,7 @@ struct backend {
   /// The statements that run for a packet, at points of kernels.
   template <class Body> static constexpr extent work_of() {
     extent work = 0;
-    for (const cotangent::step& x : Body::plan.steps) work += x.space.size() * x.statement_count;
+    for (const cotangent::step& x : Body::plan.steps) work += x.turns * x.space.size() * x.statement_count;
     return work;
   }
   /// The instances of operand K, or of result R, from or to where all are.
