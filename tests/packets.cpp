@@ -386,7 +386,8 @@ TEST_CASE("what is skipped of derivatives by one-hot directions is zero") {
 
 /// Of points [6, 4]: products, a neighbour's row, one behind that is zero for the first, a row chosen by its number, sums over both axes.
 constexpr auto energy = [](auto u, auto w, auto scale) {
-  const auto a = ct::tanh(ct::matmul(u, w)), number = ct::iota<double, 6>(u);
+  const auto a = ct::tanh(ct::matmul(u, w));
+  const auto number = ct::iota<double, 6>(u);
   const auto behind = ct::slice<ct::range<0, 6>>(ct::pad<ct::low<2, 0>, ct::high<1, 0>>(ct::sin(a) * u, 0.0));
   const auto b = (ct::roll<0>(a, 1) + behind) * a + ct::where(ct::expand_dims<1>(number > 2.5), ct::sin(u), ct::flip<0>(u) * a);
   return scale * ct::sum(ct::square(ct::matmul(b, ct::transpose(a)))) + ct::sum(ct::square(ct::sum(b, ct::axis<0>)));

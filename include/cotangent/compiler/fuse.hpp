@@ -6,6 +6,8 @@
 /// constants and iotas cost nothing: they become the way a kernel reads. Other pads and concatenations become stores into
 /// parts of their buffer. Everything else is a step of its own.
 
+#include <bit>
+
 #include <cotangent/compiler/ahead.hpp>
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/compiler/places.hpp>

@@ -2,6 +2,8 @@
 /// Row blocks in packets: their kernels run for one row, all of them, and then for the next. What they leave for each other stays in the
 /// nearest cache, as only one row of it exists, where arrays of all rows, the directions of a Hessian say, would not.
 
+#include <bit>
+
 #include <cotangent/compiler/blocks.hpp>
 
 namespace cotangent {
