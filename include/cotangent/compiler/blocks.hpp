@@ -7,6 +7,8 @@
 /// for the rows of a block only. Threads take blocks. A row's results do not depend on the block it is in. Sums over rows
 /// join too: each task has sums of its own, which are added in the order of the rows, and steps that use them follow the group.
 /// So do scatters of updates that the group makes: they take each block of rows in turn, in the order of the rows.
+///
+/// In a packet the rows of a group run one by one (rows_of_packets.hpp).
 
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/compiler/schedule.hpp>
@@ -89,7 +91,7 @@ class block_finder {
   }
 
  private:
-  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, least_rows = 16, least_rows_of_packet = 4, most_sums = 1 << 14,
+  static constexpr extent most_row_bytes = 1 << 21, most_bytes_of_many_rows = 1 << 16, least_bytes = 1 << 18, least_rows = 16, most_sums = 1 << 14,
                           some_elements = 256;
   static constexpr double operations_per_byte = 128;  // that is read again: beyond it, memory does not matter, and tasks had better be many
   schedule& s_;
@@ -340,7 +342,7 @@ class block_finder {
     members_.clear();
     row_blocks r;
     r.rows = rows_of(std::size_t(first));
-    if ((!is_symbol(r.rows) && r.rows < (is_of_packet() ? least_rows_of_packet : least_rows)) || !by_rows(std::size_t(first), r.rows)) return r;
+    if ((!is_symbol(r.rows) && r.rows < (is_of_packet() ? 4 : least_rows)) || !by_rows(std::size_t(first), r.rows)) return r;
     skipped_.clear(), before_.clear();
     members_.push_back(first);
     for (std::size_t j = std::size_t(first) + 1; j < s_.steps.size(); ++j) {
