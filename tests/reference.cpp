@@ -507,7 +507,8 @@ struct interpreter {
       const int axis = int(attribute(0));
       const bool descending = attribute(2) != 0;
       const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
-      each_row(r.dims, axis, [&](std::size_t first, std::size_t step, std::size_t count) {
+      const std::size_t kept = std::size_t(r.dims[axis]);  // of each row, the first ones
+      each_row(in(0).dims, axis, [&](std::size_t first, std::size_t step, std::size_t count) {
         std::vector<std::size_t> order(count);
         std::iota(order.begin(), order.end(), 0);
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -515,7 +516,7 @@ struct interpreter {
           const bool sooner = descending ? less(v, u) : less(u, v), later = descending ? less(u, v) : less(v, u);
           return sooner || (!later && a < b);
         });
-        for (std::size_t k = 0; k < count; ++k) r.x[first + step * k] = double(order[k]);
+        for (std::size_t k = 0; k < kept; ++k) r.x[first / (count * step) * kept * step + first % step + step * k] = double(order[k]);
       });
     } else if (name == "dot_general") {
       const int nb = int(attribute(0)), nc = int(attribute(1));
