@@ -613,12 +613,15 @@ def vmap(body):
     f = f"[&]({listed('auto ' + name for name in names)}) {{ {' '.join(element.lines)} return {y.name}; }}"
     form, shape, bound = "{}", y.shape, y.bound
     own = operands[0].shape[1:]
+    loops = any("while_loop" in line for line in element.lines)  # through which there is no way back
     if own and not body.differentiable and size(own) <= 24 and body.chance(0.5):  # the derivative by the first
         if y.shape == ():
             derivative = body.rng.choice(["grad", "hessian", "jacfwd"])
+            derivative = "jacfwd" if loops else derivative
             form, shape = f"ct::{derivative}({{}})", own + (own if derivative == "hessian" else ())
         elif size(y.shape) <= 24 and len(y.shape + own) < 4:
             form, shape = body.rng.choice(["ct::jacfwd({})", "ct::jacrev({})"]), y.shape + own
+            form = "ct::jacfwd({})" if loops else form
         bound = 4 * bound
     body.add(f"ct::vmap({form.format(f)}, ct::in_axes<{listed(axes)}>)({listed(v.name for v in operands)})", (x.shape[0],) + shape, bound)
 
