@@ -2,8 +2,9 @@
 """Random programs, to find what nobody thought of.
 
   random_programs.py FIRST COUNT          writes a test of the programs of the seeds FIRST, FIRST + 1, ... to the standard output
-  random_programs.py search FIRST SECONDS builds and runs such tests, three programs each, until the time is over, with the flags in CXXFLAGS;
-                                          prints what differs, does not compile, or takes long
+  random_programs.py search FIRST SECONDS builds and runs such tests, three programs each, until the time is over, with the flags in CXXFLAGS
+                                          and the objects (tests/reference.cpp and others) and libraries in LIBRARIES; prints what
+                                          differs, does not compile, or takes long
 
 A program is a function of a few arrays: some twenty operations, among them views, products, gathers, scatters, loops and functions under
 vmap, on operands that fit; or a derivative of one. random_programs.hpp compares what it compiles to with the interpreter of
