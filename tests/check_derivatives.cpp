@@ -12,12 +12,12 @@ int occurrences(const std::string& word, const std::string& text) {
   for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) ++count;
   return count;
 }
-std::string difference(const tensors& have, const tensors& want, double tolerance) {
+std::string difference(const tensors& have, const tensors& want, double tolerance, double least) {
   std::ostringstream s;
   if (have.size() != want.size()) return "another number of arrays";
   for (std::size_t k = 0; k < have.size(); ++k) {
     if (have[k].type != want[k].type || !(have[k].dims == want[k].dims)) return "array " + std::to_string(k) + ": another dtype or shape";
-    double scale = 1;
+    double scale = least;
     for (double v : want[k].x)
       if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
     for (std::size_t i = 0; i < have[k].x.size(); ++i) {

@@ -82,8 +82,8 @@ class numbers {
 /// How often a word is in a text.
 int occurrences(const std::string& word, const std::string& text);
 
-/// What differs between two lists of arrays, or "".
-std::string difference(const tensors& have, const tensors& want, double tolerance);
+/// What differs between two lists of arrays, or "": by more than `tolerance` of the largest number of an array, or of `least`.
+std::string difference(const tensors& have, const tensors& want, double tolerance, double least = 1);
 /// Checks that nothing differs.
 void check_close(const tensors& have, const tensors& want, double tolerance);
 

@@ -6,8 +6,6 @@
 /// constants and iotas cost nothing: they become the way a kernel reads. Other pads and concatenations become stores into
 /// parts of their buffer. Everything else is a step of its own.
 
-#include <bit>
-
 #include <cotangent/compiler/ahead.hpp>
 #include <cotangent/compiler/canonicalize.hpp>
 #include <cotangent/compiler/places.hpp>
@@ -950,12 +948,7 @@ class scheduler {
       statement& s = out_.statements[std::size_t(step_.statements + i)];
       if (s.where.strides.rank > 0) moved(s.where.strides);
       if (s.what == statement::index) s.dimension = s.dimension == dimension ? step_.space.rank - 1 : s.dimension - (s.dimension > dimension);
-      for (int w = s.windows; w < s.windows + std::popcount(s.windowed); ++w) {
-        int& along = out_.windows[std::size_t(w)].dimension;  // another one
-        along -= along > dimension;
-      }
-      const std::uint32_t before = (1u << dimension) - 1;
-      s.windowed = (s.windowed & before) | (s.windowed >> 1 & ~before);
+      leave_dimension(out_.windows, s, dimension);
     }
   }
 

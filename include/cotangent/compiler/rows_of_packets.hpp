@@ -2,8 +2,6 @@
 /// Row blocks in packets: their kernels run for one row, all of them, and then for the next. What they leave for each other stays in the
 /// nearest cache, as only one row of it exists, where arrays of all rows, the directions of a Hessian say, would not.
 
-#include <bit>
-
 #include <cotangent/compiler/blocks.hpp>
 
 namespace cotangent {
@@ -23,8 +21,7 @@ constexpr void loop_over_rows(schedule& s) {
         const buffer& b = s.buffers[std::size_t(s.step_buffers[std::size_t(x.buffers + t.buffer)])];
         if (t.where.strides[0] != 0 && b.where != buffer::block) x.moving |= 1ul << t.buffer;
         t.where.strides = erase(t.where.strides, 0);
-        for (int w = t.windows; w < t.windows + std::popcount(t.windowed); ++w) --s.windows[std::size_t(w)].dimension;
-        t.windowed >>= 1;
+        leave_dimension(s.windows, t, 0);
       }
     }
     for (buffer& b : s.buffers)

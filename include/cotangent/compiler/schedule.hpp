@@ -1,6 +1,8 @@
 #pragma once
 /// What a program runs: steps in order, the statements of kernels, and the memory that they touch.
 
+#include <bit>
+
 #include <cotangent/core/dtype.hpp>
 #include <cotangent/core/sequence.hpp>
 #include <cotangent/graph/builder.hpp>
@@ -111,6 +113,16 @@ struct schedule {
 /// The extent that a step's kernel names by a slot; of a schedule or a plan.
 template <class Schedule> constexpr extent extent_named(const Schedule& s, const step& x, extent e) {
   return is_symbol(e) ? s.slots[std::size_t(x.slots + e - symbol_base)] : e;
+}
+
+/// Renumbers the dimensions of a statement's windows when one leaves its place, along which it has none.
+constexpr void leave_dimension(sequence<window>& windows, statement& s, int dimension) {
+  for (int w = s.windows; w < s.windows + std::popcount(s.windowed); ++w) {
+    int& along = windows[std::size_t(w)].dimension;
+    along -= along > dimension;
+  }
+  const std::uint32_t before = (1u << dimension) - 1;
+  s.windowed = (s.windowed & before) | (s.windowed >> 1 & ~before);
 }
 
 /// Whether step `at` names buffer `b`.
