@@ -177,10 +177,12 @@ constexpr bool is_single_instance(const graph& g) {
 constexpr element_limits instances_of(const graph& g) {
   if (is_per_instance(g)) return {};
   if (is_single_instance(g)) return single_instance;
+  constexpr extent least_pairs = 64;
   const shape extents = leading_extents(g);
+  if (!has_symbol(extents) && extents.size() < least_pairs) return {0, 0, {}};
   element_limits pairs{0, 1024, extents};
   for (int i : g.inputs) pairs.in_order = pairs.in_order || element_form(g[i].dims, pairs).axes.rank == 2;
-  if (extents.rank > 0 && extents[0] > 1 && extents[1] > 1 && is_per_instance(g, pairs)) return pairs;
+  if (extents[0] > 1 && extents[1] > 1 && is_per_instance(g, pairs)) return pairs;
   return {0, 0, {}};
 }
 
@@ -254,7 +256,7 @@ class per_instance_program {
 #ifdef __clang__  // whose constant evaluation of the later passes stops earlier
   static constexpr std::size_t most_nodes = 1000, most_written = 2 * most_nodes;
 #else
-  static constexpr std::size_t most_nodes = 2000, most_written = 3 * most_nodes;  // compilers take about 5 ms for each node
+  static constexpr std::size_t most_nodes = 2000, most_written = 5 * most_nodes / 2;  // compilers take about 5 ms for each node
 #endif
   const graph& g_;
   const element_limits limits_;
