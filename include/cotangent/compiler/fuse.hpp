@@ -69,6 +69,7 @@ class scheduler {
     buffer_.assign(n, -1);
     stored_.assign(n, 0);
     copied_.assign(n, 0);
+    apart_.assign(n, 0);
     kinds_.assign(n, role::source);
     for (std::size_t i = 0; i < n; ++i)
       if (g.nodes.items[i].op_id != 0) kinds_.items[i] = g.nodes.items[i].op->kind;
@@ -133,6 +134,7 @@ class scheduler {
   sequence<int> group_;      // per node: the group that computes (or finishes) it
   sequence<int> buffer_;
   flag_list stored_, copied_;   // must be in memory; a view that must be copied there
+  flag_list apart_;             // of such views and sources, those that have a kernel of their own
   sequence<int> extremum_;      // per node: of the index of an extremum, the reduction that is the extremum; else -1
   flag_list left_out_;          // per node: only such an index needs it, and kernels find that without it
   sequence<int> origin_;        // per node: the node whose memory or register it is read from, through views and reshapes
@@ -306,7 +308,13 @@ class scheduler {
       const bool whole = (k == role::opaque && !is_of_parts(n)) || k == role::call;
       if (!whole && k != role::gather) continue;
       for (int i = 0; i < (whole ? at(n).operand_count : 1); ++i) need_memory(g_.operand(n, i), whole);
+      if (is_scatter(at(n).op_id)) set_apart(g_.operand(n, 0));
     }
+  }
+  /// What a scatter adds to is made by itself: whatever else has its shape may then run row by row with the scatter.
+  constexpr void set_apart(int n) {
+    constexpr extent some = 1 << 12;
+    apart_[std::size_t(n)] = is_inline_source(n) && (has_symbol(at(n).dims) || at(n).dims.size() >= some);
   }
   /// A window looks into memory. One that another view looks at is copied, as is a constant that a window looks into.
   constexpr void require_windows(int n) {
@@ -405,7 +413,7 @@ class scheduler {
     const std::size_t s = std::size_t(space);
     int found = -1;
     for (int i = first_of_space_[s]; found < 0 && i >= 0; i = groups_[std::size_t(i)].next_of_space)
-      if (i >= bound) found = i;
+      if (i >= bound && groups_[std::size_t(i)].space_number == space) found = i;
     if (found < 0) {
       found = int(groups_.size());
       group fresh;
@@ -434,7 +442,9 @@ class scheduler {
       if (x.op_id == 0 || (is_inline_source(n) && !copied_.items[n]) || x.op_id == primitive_of<dense_p>.id || is_left_out(n)) continue;
       const int space = space_.items[n];
       if (copied_.items[n] || k == role::pointwise || k == role::gather) {
-        group_.items[n] = place({n, -1}, space, x.op_id == primitive_of<made_for_product_p>.id ? int(groups_.count) : 0);
+        const bool apart = apart_.items[n];
+        group_.items[n] = place({n, -1}, space, apart || x.op_id == primitive_of<made_for_product_p>.id ? int(groups_.count) : 0);
+        if (apart) groups_.items[group_.items[n]].space_number = -1;  // nothing else joins
       } else if (k == role::view || is_reshape(n)) {
         continue;
       } else if (k == role::element) {

@@ -95,21 +95,27 @@ constexpr void donate(schedule& s, const flag_list& donated) {
   }
 }
 
-/// Lets intermediate values lie where outputs will: those of an output's shape that the step which writes it reads last, point by point.
+/// Lets intermediate values lie where outputs will: those of an output's shape that the step which writes it reads last, point by point,
+/// or over which it writes.
 constexpr void lend_outputs(schedule& s) {
   for (std::size_t o = 0; o < s.buffers.size(); ++o) {
     buffer& out = s.buffers[o];
     if (out.where != buffer::output || out.first < 0 || out.reuses >= 0) continue;
+    const auto lend = [&](std::size_t i) {
+      for (int& b : s.step_buffers)
+        if (b == int(i)) b = int(o);
+      out.first = s.buffers[i].first;
+      s.buffers[i] = {.type = s.buffers[i].type, .dims = {0}};
+    };
+    const auto overwritten = [&] { return overwritten_operand(s, first_step_with(s, int(o)), int(o)); };
+    for (int i = overwritten(); i >= 0 && s.buffers[std::size_t(i)].where == buffer::arena; i = overwritten()) lend(std::size_t(i));
     const int written = first_step_with(s, int(o));
     if (steps_beside(s, written).count > 1) continue;
     for (std::size_t i = 0; i < s.buffers.size(); ++i) {
-      buffer& value = s.buffers[i];
+      const buffer& value = s.buffers[i];
       if (value.where != buffer::arena || value.first < 0 || value.last != written || value.type != out.type || !(value.dims == out.dims)) continue;
       if (is_read_beside(s, written, int(i)) || !reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, first_step_with(s, int(i)), int(i)) >= 0) continue;
-      for (int& b : s.step_buffers)
-        if (b == int(i)) b = int(o);
-      out.first = value.first;
-      value = {.type = value.type, .dims = {0}};
+      lend(i);
       break;
     }
   }
