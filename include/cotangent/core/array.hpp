@@ -69,6 +69,8 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
   /// Elements with any value, to be written before they are read.
   constexpr array(uninitialized_t, const cotangent::shape& s) : base(uninitialized, extents_type(s, "array", type)) {}
   constexpr explicit array(uninitialized_t) requires(extents_type::is_static()) : base(uninitialized, extents_type()) {}
+  /// Elements that follow from their indices.
+  constexpr explicit array(const element_rule<T>& r) requires(extents_type::is_static()) : array() { this->make(r); }
 
   /// `array<float, 2, 2> m{{1, 2}, {3, 4}}`. Throws shape_error if the list is ragged or does not fit the type.
   constexpr array(nested_list_t<T, the_rank> list) requires(the_rank > 1) : array(uninitialized, shape_of_list(list)) {
@@ -132,9 +134,7 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
   cotangent::device device() const { return {}; }
 
   /// Sets every element.
-  constexpr void fill(T x) {
-    for (T& e : *this) e = x;
-  }
+  constexpr void fill(T x) { this->make(element_rule<T>::all(x)); }
 
   /// The same shape and equal elements (so an array with a NaN differs from itself).
   friend constexpr bool operator==(const array& a, const array& b) {
@@ -198,25 +198,16 @@ template <class T, extent... E> constexpr array<T, E...> ones(const shape& s) { 
 
 /// Ones on the diagonal of an N x M matrix, zeros elsewhere.
 template <class T, extent N, extent M = N> constexpr array<T, N, M> eye() {
-  array<T, N, M> a;
-  for (extent i = 0; i < N && i < M; ++i) a(i, i) = T(1);
-  return a;
-}
-
-/// 0, 1, ..., N - 1.
-template <class T, extent N> constexpr array<T, N> arange() {
-  array<T, N> a(uninitialized);
-  for (extent i = 0; i < N; ++i) a(i) = static_cast<T>(double(i));
-  return a;
+  return array<T, N, M>(element_rule<T>{element_rule<T>::identity, T(), 0, 0});
 }
 
 /// N numbers from `lo` to `hi`, both included, equally spaced; computed in double, as NumPy's.
 template <class T, extent N> constexpr array<T, N> linspace(double lo, double hi) {
   static_assert(N >= 0 && !std::is_integral_v<T>, "linspace: give a floating element type and the number of points");
-  array<T, N> a(uninitialized);
-  const double step = N > 1 ? (hi - lo) / double(N - 1) : 0;
-  for (extent i = 0; i < N; ++i) a(i) = static_cast<T>(i > 0 && i == N - 1 ? hi : double(i) * step + lo);
-  return a;
+  return array<T, N>(element_rule<T>{element_rule<T>::spaced, T(), lo, hi});
 }
+
+/// 0, 1, ..., N - 1.
+template <class T, extent N> constexpr array<T, N> arange() { return array<T, N>(element_rule<T>{element_rule<T>::spaced, T(), 0, double(N - 1)}); }
 
 }  // namespace cotangent

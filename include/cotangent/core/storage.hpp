@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #endif
 
+#include <cotangent/core/element_rule.hpp>
 #include <cotangent/core/layout.hpp>
 
 #ifdef __has_feature
@@ -134,55 +135,82 @@ template <class T, extent... Extents> class inline_storage : public layout<Exten
   constexpr const T* data() const { return values; }
   /// Whether there are elements to read: not in a moved-from or empty array on the heap.
   static constexpr bool stored() { return true; }
+  /// Sets all elements.
+  constexpr void make(const element_rule<T>& r) { r.write(values, this->shape()); }
+};
+
+/// The elements of an array while constants are evaluated: those that a rule says, written out when somebody asks for them.
+template <class T> class constant_block {
+  T* elements = nullptr;
+  bool by_rule = true;  // nobody may have changed them
+  element_rule<T> made_by;
+
+ public:
+  constexpr constant_block() = default;
+  constexpr explicit constant_block(const element_rule<T>& r) : made_by(r) {}
+  constexpr constant_block(const constant_block& o, extent size) : by_rule(o.by_rule), made_by(o.made_by) {
+    if (by_rule) return;
+    elements = new T[std::size_t(size)]();
+    for (extent i = 0; i < size; ++i) elements[i] = o.elements[i];
+  }
+  constant_block& operator=(const constant_block&) = delete;
+  constexpr ~constant_block() { delete[] elements; }
+
+  template <class Layout> constexpr T* data(const Layout& l) {
+    if (!elements) {
+      elements = new T[std::size_t(l.size())]();
+      made_by.write(elements, l.shape());
+    }
+    return elements;
+  }
+  /// To be changed.
+  template <class Layout> constexpr T* changing(const Layout& l) {
+    by_rule = false;
+    return data(l);
+  }
+  constexpr const element_rule<T>* rule() const { return by_rule ? &made_by : nullptr; }
 };
 
 /// Elements in a block of their own. A moved-from object has no block and its run-time extents are 0.
 template <class T, extent... Extents> class heap_storage : public layout<Extents...> {
   T* block = nullptr;
+  constant_block<T>* constants = nullptr;  // while constants are evaluated, in place of the block
 
-  constexpr void allocate() {
-    const std::ptrdiff_t n = this->size();
-    if (n == 0) return;
-    if (std::is_constant_evaluated()) block = new T[std::size_t(n)]();
-    else block = static_cast<T*>(acquire_block(std::size_t(n) * sizeof(T)));
-  }
   constexpr void release() noexcept {
-    if (!block) return;
-    if (std::is_constant_evaluated()) delete[] block;
-    else release_block(block, std::size_t(this->size()) * sizeof(T));
-    block = nullptr;
+    if (std::is_constant_evaluated()) {
+      delete constants;
+      constants = nullptr;
+    } else if (block) {
+      release_block(block, bytes());
+      block = nullptr;
+    }
   }
-  constexpr void zero() {
-    if (std::is_constant_evaluated() || !block) return;
-    std::memset(static_cast<void*>(block), 0, std::size_t(this->size()) * sizeof(T));
-  }
-  constexpr void copy_elements(const T* from) {
-    const std::ptrdiff_t n = block ? this->size() : 0;
-    if (std::is_constant_evaluated())
-      for (std::ptrdiff_t i = 0; i < n; ++i) block[i] = from[i];
-    else if (n) std::memcpy(static_cast<void*>(block), from, std::size_t(n) * sizeof(T));
-  }
+  constexpr std::size_t bytes() const { return std::size_t(this->size()) * sizeof(T); }
+  void copy_elements(const T* from) { std::memcpy(static_cast<void*>(block), from, bytes()); }
   constexpr layout<Extents...>& extents_part() { return *this; }
   constexpr const layout<Extents...>& extents_part() const { return *this; }
 
  public:
-  constexpr heap_storage() {
-    allocate();
-    zero();
+  constexpr heap_storage() : heap_storage(layout<Extents...>()) {}
+  constexpr explicit heap_storage(const layout<Extents...>& l) : heap_storage(uninitialized, l) {
+    if (!std::is_constant_evaluated() && block) std::memset(static_cast<void*>(block), 0, bytes());
   }
-  constexpr explicit heap_storage(const layout<Extents...>& l) : layout<Extents...>(l) {
-    allocate();
-    zero();
+  constexpr heap_storage(uninitialized_t, const layout<Extents...>& l) : layout<Extents...>(l) {
+    if (this->size() == 0) return;
+    if (std::is_constant_evaluated()) constants = new constant_block<T>();
+    else block = static_cast<T*>(acquire_block(bytes()));
   }
-  constexpr heap_storage(uninitialized_t, const layout<Extents...>& l) : layout<Extents...>(l) { allocate(); }
 
   constexpr heap_storage(const heap_storage& o) : layout<Extents...>(o.extents_part()) {
-    if (!o.block) return;
-    allocate();
-    copy_elements(o.block);
+    if (!o.stored()) return;
+    if (std::is_constant_evaluated()) constants = new constant_block<T>(*o.constants, this->size());
+    else {
+      block = static_cast<T*>(acquire_block(bytes()));
+      copy_elements(o.block);
+    }
   }
-  constexpr heap_storage(heap_storage&& o) noexcept : layout<Extents...>(o.extents_part()), block(o.block) {
-    o.block = nullptr;
+  constexpr heap_storage(heap_storage&& o) noexcept : layout<Extents...>(o.extents_part()), block(o.block), constants(o.constants) {
+    o.block = nullptr, o.constants = nullptr;
     o.extents_part() = layout<Extents...>();
   }
   constexpr heap_storage& operator=(const heap_storage& o) {
@@ -196,16 +224,26 @@ template <class T, extent... Extents> class heap_storage : public layout<Extents
     if (this == &o) return *this;
     release();
     extents_part() = o.extents_part();
-    block = o.block;
-    o.block = nullptr;
+    block = o.block, constants = o.constants;
+    o.block = nullptr, o.constants = nullptr;
     o.extents_part() = layout<Extents...>();
     return *this;
   }
   constexpr ~heap_storage() { release(); }
 
-  constexpr T* data() { return block; }
-  constexpr const T* data() const { return block; }
-  constexpr bool stored() const { return block != nullptr; }
+  constexpr T* data() { return std::is_constant_evaluated() && constants ? constants->changing(*this) : block; }
+  constexpr const T* data() const { return std::is_constant_evaluated() && constants ? constants->data(*this) : block; }
+  constexpr bool stored() const { return block != nullptr || (std::is_constant_evaluated() && constants); }
+  /// What says what the elements are, while constants are evaluated; else null.
+  constexpr const element_rule<T>* rule() const { return std::is_constant_evaluated() && constants ? constants->rule() : nullptr; }
+  /// Sets all elements.
+  constexpr void make(const element_rule<T>& r) {
+    if (!stored()) return;
+    if (std::is_constant_evaluated()) {
+      delete constants;
+      constants = new constant_block<T>(r);
+    } else r.write(block, this->shape());
+  }
 };
 
 template <class T, extent... Extents> constexpr bool fits_inline() {

@@ -132,7 +132,7 @@ template <class X> constexpr auto leaves_of_operand(const X& x) {
     return [&]<class T, extent... E>(const device_array<T, E...>& a) { return std::tuple<device_view<const T, E...>>(a); }(x);
   else
     return [&]<class T, extent... E>(std::type_identity<array<T, E...>>) {
-      return std::tuple<view<const T, E...>>(view<const T, E...>(x));
+      return std::tuple<view<const T, E...>>(view<const T, E...>::of_constant(x));
     }(std::type_identity<rebind_tree<X, array>>{});
 }
 template <class X> struct operand_of { using type = std::conditional_t<number<X>, number_operand<X>, leaf_operand>; };

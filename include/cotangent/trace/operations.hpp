@@ -39,15 +39,31 @@ template <extent... E> struct high {
   static constexpr shape list{E...};
 };
 
+/// The bits of a number as constants have them.
+template <class T> constexpr std::uint64_t bits_of(const T& x) {
+  if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(double(x));
+  else return std::uint64_t(std::int64_t(x));
+}
+/// An array that a rule makes, in a trace.
+template <class T> constexpr value made_in(builder& b, const element_rule<T>& r, const shape& dims) {
+  if (r.what == r.full) return constant_from_bits(b, dtype_of<T>, dims, bits_of(r.value));
+  const value i = iota(b, dtype::int32, dims, 0);
+  if (r.what == r.identity) return convert(eq(i, iota(b, dtype::int32, dims, 1)), dtype_of<T>);
+  const extent count = dims[0];
+  if (r.first == 0 && r.step(count) == 1) return iota(b, dtype_of<T>, dims, 0);
+  const auto number = [&](double x) { return constant(b, dtype::float64, dims, x); };
+  const value inner = convert(i, dtype::float64) * number(r.step(count)) + number(r.first);
+  return convert(select(eq(i, constant(b, dtype::int32, dims, double(count - 1))), number(count > 1 ? r.last : r.first), inner), dtype_of<T>);
+}
+
 /// A concrete array as a constant of a trace.
 template <class A> constexpr value array_constant_in(builder& b, const A& a) {
   using T = std::remove_cv_t<typename A::value_type>;
   constexpr shape dims = A::type_shape();
   static_assert(dims.is_static(), "an array used as a constant in a traced function must have static extents");
-  const auto bits_at = [&](extent i) {
-    if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(double(a.data()[i]));
-    else return std::uint64_t(std::int64_t(a.data()[i]));
-  };
+  if constexpr (requires { a.rule(); })
+    if (const element_rule<T>* r = a.rule()) return made_in(b, *r, dims);
+  const auto bits_at = [from = a.data()](extent i) { return bits_of(from[i]); };
   bool same = a.size() > 0;
   for (extent i = 1; i < a.size() && same; ++i) same = bits_at(i) == bits_at(0);
   if (same) return constant_from_bits(b, dtype_of<T>, dims, bits_at(0));

@@ -1,0 +1,36 @@
+#pragma once
+/// Arrays whose elements follow from their indices: all equal, the identity, equally spaced.
+
+#include <cotangent/core/extents.hpp>
+
+namespace cotangent {
+
+/// What an element is, given its index. While constants are evaluated, which is when functions are traced, a large array made by a rule
+/// keeps that in place of its elements: a million of them would take the compiler minutes.
+template <class T> struct element_rule {
+  enum kind : char { full, identity, spaced };
+  kind what = full;
+  T value = T();                // of all
+  double first = 0, last = 0;   // of those equally spaced, both included
+
+  static constexpr element_rule all(T x) { return {full, x, 0, 0}; }
+
+  /// The distance of `count` equally spaced numbers.
+  constexpr double step(extent count) const { return count > 1 ? (last - first) / double(count - 1) : 0; }
+
+  /// Writes all elements.
+  constexpr void write(T* to, const shape& dims) const {
+    const extent count = dims.size();
+    if (what == spaced) {
+      const double by = step(count);
+      for (extent i = 0; i < count; ++i) to[i] = static_cast<T>(i > 0 && i == count - 1 ? last : double(i) * by + first);
+      return;
+    }
+    const T x = what == full ? value : T();
+    for (extent i = 0; i < count; ++i) to[i] = x;
+    if (what != identity) return;
+    for (extent i = 0; i < dims[0] && i < dims[1]; ++i) to[i * dims[1] + i] = T(1);
+  }
+};
+
+}  // namespace cotangent
