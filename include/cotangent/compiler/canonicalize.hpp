@@ -520,7 +520,7 @@ constexpr flag_list used_by_kernels(const graph& g, bool& has_windows) {
   for (int n = g.size(); n-- > 0;) {
     if (g[n].is_input()) continue;
     const bool window = g[n].op_id == primitive_of<pad_p>.id || g[n].op_id == primitive_of<roll_p>.id;
-    if (window) has_windows = true;
+    if (window || is_window_update(g[n].op_id)) has_windows = true;
     if (window ? by_kernels[std::size_t(n)] : g[n].op->kind == role::pointwise || g[n].op->kind == role::reduction) continue;
     for (int k = 0; k < g[n].operand_count; ++k) by_kernels[std::size_t(g.operand(n, k))] = false;
   }
@@ -625,7 +625,9 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     else if (op == primitive_of<slice_p>.id) v = sliced_window(c, once);
     else if (c.op->kind == role::reduction) v = of_packets ? value() : rows.reduced(n, c);
     else if (is_scatter(op)) {
-      if (!of_packets && !zeros.is_added(n)) v = chosen_updates(c);
+      const bool chooses = !of_packets && !zeros.is_added(n);
+      if (chooses) v = chosen_updates(c);
+      if (chooses && !v.b) v = updated_window(c, once);
       if (!v.b) v = scatter_of_blocks(c);
     }
     else if (op == primitive_of<pad_p>.id) {

@@ -95,27 +95,35 @@ constexpr void donate(schedule& s, const flag_list& donated) {
   }
 }
 
-/// Lets intermediate values lie where outputs will: those of an output's shape that the step which writes it reads last, point by point,
-/// or over which it writes.
+/// Lets the intermediate value in buffer i lie where output o will.
+constexpr void lend(schedule& s, int i, int o) {
+  for (int& b : s.step_buffers)
+    if (b == i) b = o;
+  buffer& value = s.buffers[std::size_t(i)];
+  s.buffers[std::size_t(o)].first = value.first;
+  value = {.type = value.type, .dims = {0}};
+}
+/// Lets intermediate values over which outputs are written lie there.
+constexpr void lend_overwritten(schedule& s) {
+  for (int o = 0; o < int(s.buffers.size()); ++o) {
+    const buffer& out = s.buffers[std::size_t(o)];
+    if (out.where != buffer::output || out.first < 0) continue;
+    const auto overwritten = [&] { return overwritten_operand(s, first_step_with(s, o), o); };
+    for (int i = overwritten(); i >= 0 && s.buffers[std::size_t(i)].where == buffer::arena; i = overwritten()) lend(s, i, o);
+  }
+}
+/// The same for those of an output's shape that the step which writes it reads last, point by point.
 constexpr void lend_outputs(schedule& s) {
-  for (std::size_t o = 0; o < s.buffers.size(); ++o) {
-    buffer& out = s.buffers[o];
+  for (int o = 0; o < int(s.buffers.size()); ++o) {
+    const buffer& out = s.buffers[std::size_t(o)];
     if (out.where != buffer::output || out.first < 0 || out.reuses >= 0) continue;
-    const auto lend = [&](std::size_t i) {
-      for (int& b : s.step_buffers)
-        if (b == int(i)) b = int(o);
-      out.first = s.buffers[i].first;
-      s.buffers[i] = {.type = s.buffers[i].type, .dims = {0}};
-    };
-    const auto overwritten = [&] { return overwritten_operand(s, first_step_with(s, int(o)), int(o)); };
-    for (int i = overwritten(); i >= 0 && s.buffers[std::size_t(i)].where == buffer::arena; i = overwritten()) lend(std::size_t(i));
-    const int written = first_step_with(s, int(o));
+    const int written = first_step_with(s, o);
     if (steps_beside(s, written).count > 1) continue;
-    for (std::size_t i = 0; i < s.buffers.size(); ++i) {
-      const buffer& value = s.buffers[i];
+    for (int i = 0; i < int(s.buffers.size()); ++i) {
+      const buffer& value = s.buffers[std::size_t(i)];
       if (value.where != buffer::arena || value.first < 0 || value.last != written || value.type != out.type || !(value.dims == out.dims)) continue;
-      if (is_read_beside(s, written, int(i)) || !reads_in_place(s, written, int(i), int(o)) || overwritten_operand(s, first_step_with(s, int(i)), int(i)) >= 0) continue;
-      lend(i);
+      if (is_read_beside(s, written, i) || !reads_in_place(s, written, i, o) || overwritten_operand(s, first_step_with(s, i), i) >= 0) continue;
+      lend(s, i, o);
       break;
     }
   }
@@ -124,6 +132,7 @@ constexpr void lend_outputs(schedule& s) {
 /// Gives every intermediate value an offset in the arena; values whose lifetimes overlap do not overlap. First fit,
 /// in the order in which the values are made. With run-time extents every value gets its own place, per call.
 constexpr void plan_memory(schedule& s, const flag_list& donated) {
+  lend_overwritten(s);
   donate(s, donated);
   lend_outputs(s);
   for (const buffer& b : s.buffers)

@@ -37,6 +37,9 @@ struct window_form {
   constexpr bool only_wraps() const { return !wraps.contains(0); }
 };
 
+/// Whether the primitive with this id may write a window of an array.
+constexpr bool is_window_update(std::uint64_t id) { return id == primitive_of<scatter_p>.id || id == primitive_of<scatter_add_p>.id; }
+
 /// Values of a graph in the making that one window shows and nothing else uses, directly or through pointwise operations.
 class shown_once {
  public:
@@ -45,9 +48,9 @@ class shown_once {
     of_graph_.assign(g.nodes.size(), false);
     for (int n = g.size(); n-- > 0;) {
       const node& x = g.nodes.items[n];
-      const bool window = x.op_id == primitive_of<pad_p>.id || x.op_id == primitive_of<roll_p>.id;
+      const bool updates = is_window_update(x.op_id), window = updates || x.op_id == primitive_of<pad_p>.id || x.op_id == primitive_of<roll_p>.id;
       if (!window && (!of_graph_.items[n] || x.is_input() || x.op->kind != role::pointwise)) continue;
-      for (int k = 0; k < x.operand_count; ++k) of_graph_.items[g.operand(n, k)] = uses.items[g.operand(n, k)] == 1;
+      for (int k = updates; k < (updates ? 2 : x.operand_count); ++k) of_graph_.items[g.operand(n, k)] = uses.items[g.operand(n, k)] == 1;
     }
   }
   /// Value v was made for node n of the graph.
@@ -168,6 +171,29 @@ constexpr value padded_window(const call& c, const shown_once& once) {
   window_form w{c.dims, low, filled(low.rank, 0)};
   for (int i = 0; i < low.rank; ++i) w.offsets[i] = -low[i];
   return windowed(c[0], w, once);
+}
+/// Updates of much of an array, in a window at a place that is known, as a choice between them and what was there; or null.
+constexpr value updated_window(const call& c, const shown_once& once) {
+  constexpr extent much = 4;
+  const shape updates = c[1].dims();
+  if (!is_window_update(c.op->id) || has_symbol(c.dims) || has_symbol(updates) || updates.size() * much < c.dims.size()) return {};
+  window_form w{c.dims, filled(c.dims.rank, 0), filled(c.dims.rank, 0)};
+  shape dims;  // of the updates, with the axes along which they are one
+  int next = 0;
+  const addressing a = address_from(c, 1);
+  for (int i = 0; i < a.rank; ++i) {
+    const axis_address axis = a.axes[i];
+    if (axis.index >= 0 && !is_constant(c[2 + axis.index])) return {};
+    const extent start = axis.index >= 0 ? extent(constant_value(c[2 + axis.index])) : 0;
+    if (axis.dimension >= 0 && axis.dimension != next++) return {};
+    dims.push_back(axis.dimension >= 0 ? updates[axis.dimension] : 1), w.offsets[i] = -start;
+    if (start < 0 || start + dims[i] > c.dims[i]) return {};
+  }
+  const int last = c.dims.rank - 1;
+  if (next != updates.rank || (has_short_rows(c.dims) && !w.keeps(last, dims[last]))) return {};
+  const value shown = is_constant(c[1]) ? constant_from_bits(*c.b, c.type, c.dims, c[1].get().bits) : windowed(reshape(c[1], dims), w, once);
+  const value there = c.op->id == primitive_of<scatter_add_p>.id ? c[0] + shown : shown, inside = shows_element(*c.b, dims, w);
+  return inside.b ? select(inside, there, c[0]) : there;
 }
 /// A slice of a window as a window, or null.
 constexpr value sliced_window(const call& c, const shown_once& once) {

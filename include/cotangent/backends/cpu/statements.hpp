@@ -138,6 +138,7 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
   }
   COTANGENT_LANES template <class T, source From, class V> COTANGENT_INLINE void set(int place, const V& value) {
     at_place<T, From>(place) = as_register<T>(value);
+    if constexpr (std::is_same_v<T, bool> && From == source::fixed) at_place<T, From>(place).make_integers();
   }
 
   /// A comparison's mask is as wide as what it compared; a mask register is as wide as the kernel's widest type.

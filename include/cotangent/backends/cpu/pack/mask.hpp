@@ -20,6 +20,17 @@ template <int Bytes, int N> class mask {
   template <class F> static COTANGENT_HOST_INLINE mask from_lanes(const F& f) {
     return of(decltype(bits)::from_lanes([&](int i) { return f(i) ? -1 : 0; }));
   }
+  /// Makes the bits integers for the compiler too. Comparisons that it moves out of a loop g++ 12 combines with others lane by lane.
+  COTANGENT_HOST_INLINE void make_integers() {
+#if defined(__AVX512F__) && !defined(__clang__)
+    if constexpr (sizeof(bits.part(0)) >= 16)
+      for (int k = 0; k < decltype(bits)::parts; ++k) {
+        auto part = bits.part(k);
+        asm("" : "+v"(part));
+        bits.set_part(k, part);
+      }
+#endif
+  }
 
   /// bool arrays hold one byte, 0 or 1, per lane.
   static COTANGENT_HOST_INLINE mask load(const bool* p) { return from_bytes(pack<std::int8_t, N>::load(bytes(p))); }
@@ -74,6 +85,7 @@ template <int Bytes> class mask<Bytes, 1> {
   COTANGENT_INLINE bool operator[](int) const { return value_; }
   COTANGENT_INLINE void set(int, bool b) { value_ = b; }
   COTANGENT_LANES template <class F> static COTANGENT_INLINE mask from_lanes(const F& f) { return f(0); }
+  COTANGENT_INLINE void make_integers() {}
 
   static COTANGENT_INLINE mask load(const bool* p) { return *p; }
   static COTANGENT_INLINE mask load(const bool* p, int n, int first = 0) { return first <= 0 && n > 0 && *p; }
