@@ -91,9 +91,24 @@ constexpr bool makes_much_of_little(const graph& g, int n) {
   return 2 * read < g[n].dims.size();
 }
 
+/// Per node, whether it is a small array that is known while compiling, as far as cheap operations show: the zeros and ones of a unit
+/// vector simplify what they are used in.
+constexpr flag_list known_arrays(const graph& g) {
+  constexpr extent few = 256;
+  flag_list known(g.nodes.count, false);
+  for (int n = 0; n < g.size(); ++n) {
+    const node& x = g.nodes.items[n];
+    if (x.is_input() || has_symbol(x.dims) || x.dims.size() > few) continue;
+    bool all = x.op->kind == role::source || x.op->kind == role::view || x.op_id == primitive_of<reshape_p>.id || (x.op->kind == role::pointwise && x.op->flops <= 2);
+    for (int k = 0; k < x.operand_count && all; ++k) all = known[std::size_t(g.operand(n, k))];
+    known[std::size_t(n)] = all;
+  }
+  return known;
+}
+
 /// The nodes of a body that depend on constant inputs alone, and that the rest of it uses: they can be computed before
-/// the loop. Views of them are taken inside, and what is cheap to compute from little is computed again. Outputs that are
-/// not in `wanted` do not count.
+/// the loop. Views of them are taken inside, and what is cheap to compute from little is computed again, as is what is known. Outputs that
+/// are not in `wanted` do not count.
 constexpr sequence<int> loop_constants(const graph& g, const flag_list& constant_inputs, const flag_list& wanted) {
   const int count = g.size();
   flag_list constants(g.nodes.count, true);
@@ -106,11 +121,12 @@ constexpr sequence<int> loop_constants(const graph& g, const flag_list& constant
       if (!constant[operands[k]]) constant[n] = false;
     if (constant[n] && makes_much_of_little(g, n)) constant[n] = false;
   }
+  const flag_list known = known_arrays(g);
   sequence<int> hoisted;
   const auto use = [&](int n) {
     if (!constant[n]) return;
     while (!g[n].is_input() && g[n].op->kind == role::view) n = g.operand(n, 0);
-    if (g[n].is_input() || g[n].op->kind == role::source || g[n].op_id == primitive_of<dense_p>.id) return;
+    if (g[n].is_input() || known[std::size_t(n)] || g[n].op->kind == role::source || g[n].op_id == primitive_of<dense_p>.id) return;
     for (int h : hoisted)
       if (h == n) return;
     hoisted.push_back(n);

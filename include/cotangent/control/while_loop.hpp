@@ -3,6 +3,7 @@
 
 #include <cotangent/control/scan.hpp>
 #include <cotangent/control/while_primitive.hpp>
+#include <cotangent/transforms/captures.hpp>
 
 namespace cotangent {
 
@@ -43,6 +44,9 @@ template <class Condition, class Body> struct looped : transform_base<looped<Con
     return {b.finish(), captured};
   }
 };
+
+template <class Condition, class Body, class Carry>
+struct vars_captured<looped<Condition, Body>, Carry> : std::bool_constant<returns_vars<Condition, std::tuple<Carry>> || returns_vars<Body, std::tuple<Carry>>> {};
 
 /// carry = body(carry) as long as condition(carry), a boolean scalar, is true; returns the last carry, whose shapes and
 /// dtypes stay. Forward mode works; reverse mode does not (use scan, or fori_loop with static bounds). Under vmap the loop

@@ -173,20 +173,27 @@ template <class T> class constant_block {
 
 /// Elements in a block of their own. A moved-from object has no block and its run-time extents are 0.
 template <class T, extent... Extents> class heap_storage : public layout<Extents...> {
-  T* block = nullptr;
-  constant_block<T>* constants = nullptr;  // while constants are evaluated, in place of the block
+  union {
+    T* block;
+    constant_block<T>* constants;  // while constants are evaluated
+  };
 
+  constexpr void set_none() {
+    if (std::is_constant_evaluated()) constants = nullptr;
+    else block = nullptr;
+  }
+  constexpr void take(heap_storage& o) {
+    extents_part() = o.extents_part();
+    if (std::is_constant_evaluated()) constants = o.constants;
+    else block = o.block;
+    o.set_none();
+    o.extents_part() = layout<Extents...>();
+  }
   constexpr void release() noexcept {
-    if (std::is_constant_evaluated()) {
-      delete constants;
-      constants = nullptr;
-    } else if (block) {
-      release_block(block, bytes());
-      block = nullptr;
-    }
+    if (std::is_constant_evaluated()) delete constants;
+    else if (block) release_block(block, bytes());
   }
   constexpr std::size_t bytes() const { return std::size_t(this->size()) * sizeof(T); }
-  void copy_elements(const T* from) { std::memcpy(static_cast<void*>(block), from, bytes()); }
   constexpr layout<Extents...>& extents_part() { return *this; }
   constexpr const layout<Extents...>& extents_part() const { return *this; }
 
@@ -196,44 +203,46 @@ template <class T, extent... Extents> class heap_storage : public layout<Extents
     if (!std::is_constant_evaluated() && block) std::memset(static_cast<void*>(block), 0, bytes());
   }
   constexpr heap_storage(uninitialized_t, const layout<Extents...>& l) : layout<Extents...>(l) {
+    set_none();
     if (this->size() == 0) return;
     if (std::is_constant_evaluated()) constants = new constant_block<T>();
     else block = static_cast<T*>(acquire_block(bytes()));
   }
 
   constexpr heap_storage(const heap_storage& o) : layout<Extents...>(o.extents_part()) {
+    set_none();
     if (!o.stored()) return;
     if (std::is_constant_evaluated()) constants = new constant_block<T>(*o.constants, this->size());
     else {
       block = static_cast<T*>(acquire_block(bytes()));
-      copy_elements(o.block);
+      std::memcpy(static_cast<void*>(block), o.block, bytes());
     }
   }
-  constexpr heap_storage(heap_storage&& o) noexcept : layout<Extents...>(o.extents_part()), block(o.block), constants(o.constants) {
-    o.block = nullptr, o.constants = nullptr;
-    o.extents_part() = layout<Extents...>();
-  }
+  constexpr heap_storage(heap_storage&& o) noexcept { take(o); }
   constexpr heap_storage& operator=(const heap_storage& o) {
     if (this == &o) return *this;
-    if (!block || !o.block || this->size() != o.size()) return *this = heap_storage(o);
+    if (std::is_constant_evaluated() || !block || !o.block || this->size() != o.size()) return *this = heap_storage(o);
     extents_part() = o.extents_part();
-    copy_elements(o.block);
+    std::memcpy(static_cast<void*>(block), o.block, bytes());
     return *this;
   }
   constexpr heap_storage& operator=(heap_storage&& o) noexcept {
     if (this == &o) return *this;
     release();
-    extents_part() = o.extents_part();
-    block = o.block, constants = o.constants;
-    o.block = nullptr, o.constants = nullptr;
-    o.extents_part() = layout<Extents...>();
+    take(o);
     return *this;
   }
   constexpr ~heap_storage() { release(); }
 
-  constexpr T* data() { return std::is_constant_evaluated() && constants ? constants->changing(*this) : block; }
-  constexpr const T* data() const { return std::is_constant_evaluated() && constants ? constants->data(*this) : block; }
-  constexpr bool stored() const { return block != nullptr || (std::is_constant_evaluated() && constants); }
+  constexpr T* data() {
+    if (!std::is_constant_evaluated()) return block;
+    return constants ? constants->changing(*this) : nullptr;
+  }
+  constexpr const T* data() const {
+    if (!std::is_constant_evaluated()) return block;
+    return constants ? constants->data(*this) : nullptr;
+  }
+  constexpr bool stored() const { return std::is_constant_evaluated() ? constants != nullptr : block != nullptr; }
   /// What says what the elements are, while constants are evaluated; else null.
   constexpr const element_rule<T>* rule() const { return std::is_constant_evaluated() && constants ? constants->rule() : nullptr; }
   /// Sets all elements.

@@ -57,9 +57,7 @@ template <class T, extent... Extents> class view : public layout<Extents...> {
                                                  "std::uint8..64_t, half, bfloat16, std::complex<float or double>)");
   using base = layout<Extents...>;
   static constexpr dtype type = dtype_of<std::remove_const_t<T>>;
-  using storage = heap_storage<std::remove_const_t<T>, Extents...>;
   T* first = nullptr;
-  const storage* source = nullptr;  // the array that has the elements, or a rule for them, while constants are evaluated
 
  public:
   using value_type = std::remove_const_t<T>;
@@ -86,14 +84,6 @@ template <class T, extent... Extents> class view : public layout<Extents...> {
   constexpr explicit(!always_fits(typename base::extents{}, typename layout<F...>::extents{})) view(const array<U, F...>& a)
       : base(a.shape(), "view", type), first(a.data()) {}
 
-  /// Of an array, which while constants are evaluated need not write out what a rule says of its elements.
-  static constexpr view of_constant(const array<std::remove_const_t<T>, Extents...>& a) {
-    if (!std::is_constant_evaluated()) return a;
-    view r(nullptr, a.shape());
-    r.source = &a;
-    return r;
-  }
-
   /// Of a std::vector, std::span, ...: a vector of any length, or a static shape of as many elements.
   template <class R>
     requires buffer_of<R, T> && viewable<R, T> && (base::is_static() || base::rank() == 1)
@@ -119,19 +109,14 @@ template <class T, extent... Extents> class view : public layout<Extents...> {
 
   /// Where it lives: the CPU.
   cotangent::device device() const { return {}; }
-  constexpr T* data() const {
-    if constexpr (std::is_const_v<T>)
-      if (std::is_constant_evaluated() && source) return source->data();
-    return first;
-  }
-  constexpr const element_rule<value_type>* rule() const { return std::is_constant_evaluated() && source ? source->rule() : nullptr; }
-  constexpr T* begin() const { return data(); }
-  constexpr T* end() const { return data() + this->size(); }
+  constexpr T* data() const { return first; }
+  constexpr T* begin() const { return first; }
+  constexpr T* end() const { return first + this->size(); }
 
   /// Element (i, j, ...), not checked.
-  template <std::integral... I> constexpr T& operator()(I... i) const { return data()[this->offset(i...)]; }
+  template <std::integral... I> constexpr T& operator()(I... i) const { return first[this->offset(i...)]; }
   /// Element (i, j, ...); throws shape_error if it is out of range.
-  template <std::integral... I> constexpr T& at(I... i) const { return data()[this->checked_offset(i...)]; }
+  template <std::integral... I> constexpr T& at(I... i) const { return first[this->checked_offset(i...)]; }
   /// A rank-0 view reads as its element.
   constexpr operator value_type() const requires(sizeof...(Extents) == 0) { return *first; }
 

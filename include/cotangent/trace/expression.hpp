@@ -19,6 +19,25 @@ template <int I, class T, extent... E> struct leaf_traits<hole<I, T, E...>> : le
 template <class Leaf> inline constexpr int hole_number = -1;
 template <int I, class T, extent... E> inline constexpr int hole_number<hole<I, T, E...>> = I;
 
+/// A large array as a leaf: a view of its elements, or while constants are evaluated the array itself, which may have a rule for them.
+template <class T, extent... E> class viewed_array {
+  view<const T, E...> elements_;
+  const array<T, E...>* array_ = nullptr;
+
+ public:
+  constexpr explicit viewed_array(const array<T, E...>& a) {
+    if (std::is_constant_evaluated()) array_ = &a;
+    else elements_ = a;
+  }
+  constexpr const array<T, E...>& constant() const { return *array_; }
+  const view<const T, E...>& elements() const { return elements_; }
+};
+template <class T, extent... E> struct leaf_traits<viewed_array<T, E...>> : leaf_traits<view<const T, E...>> {};
+
+/// A leaf as an argument of a compiled function.
+template <class Leaf> const Leaf& argument_of(const Leaf& leaf) { return leaf; }
+template <class T, extent... E> const view<const T, E...>& argument_of(const viewed_array<T, E...>& leaf) { return leaf.elements(); }
+
 /// Runs a function on arrays: compiled on first use of these types (compiler/jit.hpp).
 template <class F, class... A> auto run_compiled(const F& f, A&&... arguments);
 
@@ -38,7 +57,7 @@ template <class F, class... Leaves> class expression {
   auto evaluate() const {
     constexpr bool has_value = (true && ... && (hole_number<Leaves> < 0));
     static_assert(has_value, "a function that captures variables is called outside a trace: inside it an argument has no value yet");
-    if constexpr (has_value) return std::apply([](const auto&... leaf) { return run_compiled(F{}, leaf...); }, leaves);
+    if constexpr (has_value) return std::apply([](const auto&... leaf) { return run_compiled(F{}, argument_of(leaf)...); }, leaves);
     else return rebind_tree<result, array>();
   }
   /// Rank 0 converts to its element.
@@ -54,6 +73,8 @@ template <class F, class... Leaves> class expression {
  private:
   template <class V, class Leaf> static constexpr auto number_or_constant(const V& beside, const Leaf& leaf) {
     if constexpr (number<Leaf>) return literal(var<Leaf>(value(beside)), leaf);
+    else if constexpr (hole_number<Leaf> >= 0) return rebind_tree<Leaf, var>(beside.b->dead());  // only its type counts
+    else if constexpr (requires { leaf.constant(); }) return array_constant(beside, leaf.constant());
     else return array_constant(beside, leaf);
   }
 };
@@ -132,7 +153,7 @@ template <class X> constexpr auto leaves_of_operand(const X& x) {
     return [&]<class T, extent... E>(const device_array<T, E...>& a) { return std::tuple<device_view<const T, E...>>(a); }(x);
   else
     return [&]<class T, extent... E>(std::type_identity<array<T, E...>>) {
-      return std::tuple<view<const T, E...>>(view<const T, E...>::of_constant(x));
+      return std::tuple(viewed_array<T, E...>(x));
     }(std::type_identity<rebind_tree<X, array>>{});
 }
 template <class X> struct operand_of { using type = std::conditional_t<number<X>, number_operand<X>, leaf_operand>; };

@@ -616,13 +616,18 @@ template <int Indices, shape Dims> struct too_many_indices {
     return Indices <= Dims.rank ? message{} : message{} << "index: " << Indices << " indices for rank " << Dims.rank << " (" << Dims << ")";
   }
 };
+/// An index of x(...): arrays become constants of its trace.
+template <traced X, class I> constexpr auto index_beside(const X& x, const I& i) {
+  if constexpr (tensor<I>) return as_var(x, i);
+  else return i;
+}
 /// One index of x(...): a tag, or a run-time integer, which takes one element of its axis.
 template <class T, extent... E>
 template <class... I>
 constexpr auto var<T, E...>::operator()(const I&... i) const {
   using wrong = too_many_indices<int(sizeof...(I)), cotangent::shape{E...}>;
   static_assert(report<wrong{}>(lines_of<wrong{}>{}));
-  if constexpr (sizeof...(I) <= sizeof...(E)) return index_axes<0>(*this, i...);
+  if constexpr (sizeof...(I) <= sizeof...(E)) return index_axes<0>(*this, index_beside(*this, i)...);
   else return var{};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-/// Functions that capture variables, called outside a trace. Such a function is called once, with placeholders for its
-/// arguments; the arrays and numbers in the expressions that come out become further arguments of a stateless function.
+/// Functions that capture variables, called with arrays. Outside a trace such a function is called once, with placeholders for its
+/// arguments; the arrays and numbers in the expressions that come out become further arguments of a stateless function. Where vars come out
+/// it is in a trace, and captured some of them.
 
 #include <cotangent/transforms/function.hpp>
 
@@ -123,6 +124,12 @@ template <class T, class G> constexpr auto rebuilt(const G& g) {
   } else return g;
 }
 
+/// Whether vars come out of F, called with placeholders for the vars in the tuple Arguments.
+template <class F, class Arguments> inline constexpr bool returns_vars = has_traced_leaf<decltype(std::apply(std::declval<const F&>(), placeholder<0, Arguments>::make()))>();
+template <class T, class... V> struct vars_captured : std::false_type {};
+template <wrapper T, class... V>
+struct vars_captured<T, V...> : std::bool_constant<returns_vars<std::remove_cvref_t<decltype(innermost(std::declval<const T&>()))>, typename innermost_arguments<T, V...>::type>> {};
+
 /// T as a stateless function of its arguments and of what its innermost function captured.
 template <class T, class F, int Arguments, class... Leaves> struct lifted {
   template <class... V> constexpr auto operator()(const V&... all) const {
@@ -145,7 +152,7 @@ template <class T, class... A> auto run_with_captured(const T& t, A&&... argumen
   return [&]<class F, class... Leaves>(const open_function<F, Leaves...>& function) {
     return std::apply(
         [&](const auto&... captured) {
-          return run_compiled(lifted<T, F, int(sizeof...(A)), Leaves...>{}, std::forward<A>(arguments)..., captured...);
+          return run_compiled(lifted<T, F, int(sizeof...(A)), Leaves...>{}, std::forward<A>(arguments)..., argument_of(captured)...);
         },
         captured_leaves(function.leaves));
   }(opened);

@@ -168,6 +168,10 @@ template <class... A> constexpr builder* builder_of(const A&... arguments) {
   return b;
 }
 
+/// Whether the transform T, whose function captures something, captures vars: a call with arrays of the types that V... stand for then
+/// belongs to their trace (transforms/captures.hpp).
+template <class T, class... V> struct vars_captured;
+
 /// What all transformed functions share. A transform T has
 ///   transformed<V...>(level) const -> closure        its graph for arguments of the types V
 ///   result<V...>                                     the tree of vars it returns
@@ -177,7 +181,7 @@ template <class T> struct transform_base {
     const T& self = static_cast<const T&>(*this);
     if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) && (is_expression<A> || ...))
       return operator()(in_trace(var<float>(builder_of(arguments...)->dead()), arguments)...);
-    else if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) || (!stateless<T> && (has_only_numbers<A>() && ...)))
+    else if constexpr (is_in_trace<A...>())
       return inlined(self, arguments...);
     else if constexpr (returns_one_array<A...>())
       return defer_call<false>(self, arguments...);
@@ -198,6 +202,12 @@ template <class T> struct transform_base {
   template <class... A> static consteval bool returns_one_array() {
     if constexpr (stateless<T> && (is_expression<A> || ...)) return traced<typename T::template result<typename decltype(traced_argument<A>())::type...>>;
     else return false;
+  }
+  template <class... A> static consteval bool is_in_trace() {
+    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...)) return true;
+    else if constexpr (stateless<T>) return false;
+    else if constexpr ((has_only_numbers<A>() && ...)) return true;
+    else return vars_captured<T, typename decltype(traced_argument<A>())::type...>::value;
   }
   template <class A> static consteval bool has_only_numbers() {
     return []<class... Leaf>(types<Leaf...>) { return (true && ... && number<Leaf>); }(leaf_types<std::remove_cvref_t<A>>{});
