@@ -235,6 +235,42 @@ TEST_CASE("arrays beside vars are constants: operands, tables, arguments, carrie
   CHECK(std::get<8>(transformed) == ct::array<float, 3>{4, 5, 6});
 }
 
+TEST_CASE("large arrays that follow from a rule cost a trace nothing") {
+  constexpr ct::extent n = 3000;
+  const auto f = ct::jit([](auto x) {  // [3000]
+    const ct::array<double, n, n> e = ct::eye<double, n>();
+    const auto kept = e;
+    auto changed = ct::full<double, 20, 30>(2);
+    changed(3, 4) = 7;
+    auto moved = std::move(changed);
+    const auto copied = moved;
+    moved.fill(5);
+    const ct::array<std::int32_t, 40, 50> empty;
+    return std::tuple(ct::matmul(x, kept + 0.5 * ct::eye<double, n>()), ct::sum(x + ct::zeros<double, n, n>()) + ct::sum(ct::ones<std::int32_t, 100, n>() * x), x * ct::arange<double, n>(), x + ct::linspace<double, n>(-1, 2),
+                      copied, moved, empty, ct::eye<bool, 50, 40>(), ct::linspace<float, 1000>(3, 3) * ct::astype<float>(0.0 * x(ct::index<0>) + 2.0), ct::sum(ct::full<double, n>(0.25) * x) + copied(3, 4));
+  });
+  auto x = ct::linspace<double, n>(0, 1);
+  const auto [product, sums, counted, spaced, copied, moved, empty, flags, equal, element] = f(x);
+  ct::array<double, n> expected;
+  double sum = 0;
+  for (int i = 0; i < n; ++i) expected(i) = 1.5 * x(i), sum += x(i);
+  CHECK(close(product, expected, 1e-14));
+  CHECK(double(sums) == Approx(3100 * sum));
+  const auto count = ct::arange<double, n>(), space = ct::linspace<double, n>(-1, 2);
+  for (int i = 0; i < n; ++i) expected(i) = x(i) + space(i);
+  CHECK(close(spaced, expected, 1e-15));
+  for (int i = 0; i < n; ++i) expected(i) = x(i) * count(i);
+  CHECK(close(counted, expected, 0));
+  auto want = ct::full<double, 20, 30>(2);
+  want(3, 4) = 7;
+  CHECK(copied == want);
+  CHECK(moved == ct::full<double, 20, 30>(5));
+  CHECK(empty == ct::zeros<std::int32_t, 40, 50>());
+  CHECK(flags == ct::eye<bool, 50, 40>());
+  CHECK(equal == ct::full<float, 1000>(6));
+  CHECK(double(element) == Approx(0.25 * sum + 7));
+}
+
 TEST_CASE("updates at indices outside a trace") {
   const ct::array<float, 3> x{1, 2, 3};
   const ct::array<std::int32_t, 2> k{2, 2};

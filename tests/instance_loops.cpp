@@ -136,3 +136,24 @@ TEST_CASE("a batched while loop runs over elements too") {
     }
   }
 }
+
+namespace {
+/// Steps of Gauss and Newton for a exp(-b t) + c, whose derivatives by a and c have known zeros and ones.
+constexpr auto fitted = [](auto p, auto t, auto y) {
+  const auto residual = [t, y](auto p) { return p(ct::index<0>) * ct::exp(-p(ct::index<1>) * t) + p(ct::index<2>) - y; };
+  return ct::fori_loop<0, 3>([residual](auto, auto p) {
+    const auto j = ct::jacfwd(residual)(p);
+    return p - ct::linalg::solve(ct::matmul(ct::transpose(j), j) + 0.01 * ct::eye<double, 3>(), ct::matmul(ct::transpose(j), residual(p)));
+  }, p);
+};
+}  // namespace
+
+TEST_CASE("loops keep known arrays inside, where elements see their zeros") {
+  const auto fits = ct::jit(ct::vmap(fitted, ct::in_axes<0, ct::none, 0>));
+  const auto p = random_array<ct::array<double, 70, 3>>(2);
+  const auto y = random_array<ct::array<double, 70, 20>>(3);
+  const auto t = random_array<ct::array<double, 20>>(5);
+  static_assert(fits.cost(p, t, y).kernels <= 5);
+  const auto all = fits(p, t, y);
+  for (ct::extent i = 0; i < 70; ++i) CHECK(row_error(all, i, ct::jit(fitted)(row(p, i), t, row(y, i))) <= 1e-9);
+}

@@ -178,6 +178,31 @@ TEST_CASE("functions inside of a trace capture traced values") {
   CHECK(interpret(through, x, w) == list<2>{8, 12});
 }
 
+TEST_CASE("functions inside of a trace capture traced values, though their arguments are arrays") {
+  constexpr auto g = [](auto x) {  // [2, 3]
+    const auto [counted, kept] = ct::fori_loop<0, 4>([=](auto i, auto s) {
+      const auto [a, b] = s;
+      return std::tuple(a + ct::sum(ct::expand_dims<1>(b) * x, ct::axis<0>) + x(ct::index<0>, i - i), b);
+    }, std::tuple(ct::zeros<double, 3>(), ct::ones<double, 2>()));
+    const auto last = ct::while_loop([=](auto s) { return ct::sum(s) < ct::sum(x); }, [](auto s) { return s + 1; }, ct::zeros<double, 300>());
+    const auto [carry, ys] = ct::scan([=](auto c, auto e) { return std::tuple(c + e * ct::sum(x), c); }, ct::array<double>(1), ct::array<double, 2>{2, 3});
+    const auto mapped = ct::vmap([=](auto row) { return ct::sum(row * x(ct::index<1>)); })(ct::ones<double, 4, 3>());
+    const auto slope = ct::grad([=](auto y) { return ct::sum(y * y * x(ct::index<0>)); })(ct::ones<double, 3>());
+    return std::tuple(counted, kept, ct::sum(last), carry, ys, mapped, slope);
+  };
+  const ct::array<double, 2, 3> x{{1, 2, 3}, {4, 5, 6}};
+  const auto [counted, kept, last, carry, ys, mapped, slope] = interpret(g, x);
+  CHECK(counted == list<3>{24, 32, 40});
+  CHECK(kept == list<2>{1, 1});
+  CHECK(last == 300);
+  CHECK(carry == 106);
+  CHECK(ys == list<2>{1, 43});
+  CHECK(mapped == list<4>{15, 15, 15, 15});
+  CHECK(slope == list<3>{2, 4, 6});
+  const auto total = [](auto x) { return ct::sum(ct::fori_loop<0, 4>([=](auto i, auto s) { return s + ct::sum(x) + x(ct::index<0>, i - i); }, ct::zeros<double, 2>())); };
+  CHECK(interpret(ct::grad(total), x) == ct::array<double, 2, 3>{{16, 8, 8}, {8, 8, 8}});
+}
+
 TEST_CASE("an inner function captures values of deeper traces than its arguments belong to") {
   constexpr auto f = [](auto x, auto w) {
     return ct::vmap([x, w](auto row) {

@@ -275,3 +275,71 @@ TEST_CASE("loops around updates by row blocks, and batches of them") {
   const auto batch = ct::vmap([](auto y, auto u, auto list) { return ct::at(y, list).add(ct::sin(u)); }, ct::in_axes<ct::none, 1, ct::none>);
   check_jit(batch, 1e-11, ct::array<double, 31>(), u, list);
 }
+
+namespace {
+constexpr auto bag_slopes = ct::grad([](auto words, auto bags) { return ct::sum(ct::square(ct::sum(ct::take<0>(words, bags), ct::axis<1>))); });
+constexpr auto bordered = [](auto x) {
+  const auto y = ct::roll<0>(x, 1) + ct::roll<1>(x, -1);
+  return ct::at(ct::at(y, 0).set(0), 1999).set(1);
+};
+bool mentions(const std::string& text, const char* what) { return text.find(what) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("what updates are added to is no part of the rows that make them, though it has their shape") {
+  const auto words = between<double, 3000, 8>(-1, 1);
+  ct::array<std::int32_t, 3000, 6> bags;
+  fill_places(bags, 3000, true);
+  CHECK(scatter_in_rows(ct::jit(bag_slopes).kernels(words, bags), 1));
+  check_jit(bag_slopes, 1e-12, words, bags);
+  fill_places(bags, 3000, false);
+  check_any_threads(bag_slopes, words, bags);
+}
+
+TEST_CASE("an array that is updated before it is returned lies where the result will") {
+  const auto x = between<double, 2000, 9>(-1, 1);
+  CHECK(!mentions(ct::jit(bordered).kernels(x), "arena+0 [2000,9]"));
+  check_jit(bordered, 1e-13, x);
+  auto given = x;
+  CHECK(ct::jit(bordered)(std::move(given)) == ct::jit(bordered)(x));
+  check_jit([](auto x) { return ct::fori_loop<0, 4>([](auto, auto x) { return bordered(x); }, x); }, 1e-12, x);
+}
+
+namespace {
+/// Jacobi's iteration on what is inside of R x C points.
+template <ct::extent R, ct::extent C> struct relaxed {
+  template <class U, class F> constexpr auto operator()(const U& u, const F& f) const {
+    return ct::fori_loop<0, 3>([f](auto, auto u) {
+      constexpr auto rows = ct::range<1, R - 1>;
+      constexpr auto columns = ct::range<1, C - 1>;
+      const auto inside = 0.25 * (ct::slice<ct::range<0, R - 2>, columns>(u) + ct::slice<ct::range<2, R>, columns>(u) + ct::slice<rows, ct::range<0, C - 2>>(u) + ct::slice<rows, ct::range<2, C>>(u) + f);
+      return ct::dynamic_update_slice(u, inside, 1, 1);
+    }, u);
+  }
+};
+template <ct::extent R, ct::extent C> void check_relaxed(bool scatters = false) {
+  const auto u = between<double, R, C>(-1, 1), f = between<double, R, C>(-1, 1, 7);
+  const auto inner = ct::array<double, R - 2, C - 2>(ct::slice<ct::range<1, R - 1>, ct::range<1, C - 1>>(f));
+  INFO(R << " x " << C);
+  CHECK(mentions(ct::jit(relaxed<R, C>{}).kernels(u, inner), "scatter") == scatters);
+  check_jit(relaxed<R, C>{}, 1e-13, u, inner);
+}
+constexpr auto most_of = [](auto x, auto u, auto row) {  // [6, 50] [5, 48] [50]
+  const auto two = ct::slice<ct::range<0, 2>>(x);
+  return std::tuple(ct::dynamic_update_slice(x, ct::exp(u), 1, 2), ct::dynamic_update_slice(x, u, 0, 0), ct::at(two, 1).add(row), ct::at(two, -2).set(row * row), ct::at(two, 0).set(0.5), ct::at(two, 1).add(ct::sum(row)),
+                    ct::dynamic_update_slice(x, x * 2, 0, 0), ct::dynamic_update_slice(x > 0, u > 0.5, 0, 1), ct::dynamic_update_slice(ct::astype<std::int32_t>(9 * x), ct::astype<std::int32_t>(9 * u), 1, 0), ct::roll<1>(ct::dynamic_update_slice(x, ct::sin(u), 1, 1), 3));
+};
+}  // namespace
+
+TEST_CASE("updates of most of an array at known places are choices in kernels") {
+  check_relaxed<34, 70>();
+  check_relaxed<3, 33>();
+  check_relaxed<130, 515>();
+  check_relaxed<40, 9>(true);  // its rows are short
+  const auto x = between<double, 6, 50>(-1, 1);
+  const auto u = between<double, 5, 48>(-1, 1, 3);
+  const auto row = between<double, 50>(-1, 1, 9);
+  CHECK(!mentions(ct::jit(most_of).kernels(x, u, row), "scatter"));
+  check_jit(most_of, 1e-13, x, u, row);
+  check_compiled<double, orders::second, batching::yes>(most_of, std::tuple(x, u, row), std::tuple());
+  check_compiled<float, orders::first, batching::no>(most_of, std::tuple(as<float>(x), as<float>(u), as<float>(row)), std::tuple());
+}

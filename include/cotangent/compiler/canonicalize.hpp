@@ -173,6 +173,11 @@ constexpr bool sums_few_products(const call& c, bool of_packets = false) {
   const extent left = extent_of_free(d.lhs_free(c[0].rank()), c[0].dims()), right = extent_of_free(d.rhs_free(c[1].rank()), c[1].dims());
   return terms > 0 && right >= wide && (d.lhs_batch.rank > 0 ? terms <= few_terms : left >= wide && terms <= few_terms_of_pairs);
 }
+/// Whether a product is one sum of products for each index of its batch: what kernels do with rows.
+constexpr bool sums_along_rows(const call& c) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  return d.lhs_batch.rank > 0 && d.lhs_contracted.rank > 0 && d.lhs_free(c[0].rank()).rank == 0 && d.rhs_free(c[1].rank()).rank == 0;
+}
 /// Where the axes of a product's operand are in its result; the contracted ones, in their order, behind all of them.
 constexpr shape places_in_product(const call& c, const dot_dimensions& d, int operand) {
   const shape &contracted = operand == 0 ? d.lhs_contracted : d.rhs_contracted, &batches = operand == 0 ? d.lhs_batch : d.rhs_batch;
@@ -601,7 +606,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     const bool collects = number != 1 || numbers.leaves(n);
     if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
-      else if (of_packets) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
+      else if (of_packets || sums_along_rows(c)) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
       else {
         product_triangles t = triangles.of_product(n);
         const call product = product_at(n);

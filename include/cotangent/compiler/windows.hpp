@@ -176,7 +176,7 @@ constexpr value padded_window(const call& c, const shown_once& once) {
 constexpr value updated_window(const call& c, const shown_once& once) {
   constexpr extent much = 4;
   const shape updates = c[1].dims();
-  if (!is_window_update(c.op->id) || has_symbol(c.dims) || has_symbol(updates) || updates.size() * much < c.dims.size()) return {};
+  if (!is_window_update(c.op->id) || has_symbol(c.dims) || has_symbol(updates) || updates.size() == 0 || updates.size() * much < c.dims.size()) return {};
   window_form w{c.dims, filled(c.dims.rank, 0), filled(c.dims.rank, 0)};
   shape dims;  // of the updates, with the axes along which they are one
   int next = 0;

@@ -19,17 +19,21 @@ template <int I, class T, extent... E> struct leaf_traits<hole<I, T, E...>> : le
 template <class Leaf> inline constexpr int hole_number = -1;
 template <int I, class T, extent... E> inline constexpr int hole_number<hole<I, T, E...>> = I;
 
-/// A large array as a leaf: a view of its elements, or while constants are evaluated the array itself, which may have a rule for them.
+/// A large array as a leaf: a view of its elements; while constants are evaluated a copy, which takes nothing where a rule makes them.
 template <class T, extent... E> class viewed_array {
   view<const T, E...> elements_;
-  const array<T, E...>* array_ = nullptr;
+  const array<T, E...>* copy_ = nullptr;
 
  public:
   constexpr explicit viewed_array(const array<T, E...>& a) {
-    if (std::is_constant_evaluated()) array_ = &a;
+    if (std::is_constant_evaluated()) copy_ = new array<T, E...>(a);
     else elements_ = a;
   }
-  constexpr const array<T, E...>& constant() const { return *array_; }
+  constexpr viewed_array(const viewed_array& o) : elements_(o.elements_), copy_(o.copy_ ? new array<T, E...>(*o.copy_) : nullptr) {}
+  viewed_array& operator=(const viewed_array&) = delete;
+  constexpr ~viewed_array() { delete copy_; }
+
+  constexpr const array<T, E...>& constant() const { return *copy_; }
   const view<const T, E...>& elements() const { return elements_; }
 };
 template <class T, extent... E> struct leaf_traits<viewed_array<T, E...>> : leaf_traits<view<const T, E...>> {};
