@@ -24,6 +24,7 @@ namespace arrays {
 namespace ct = cotangent;
 
 void add_gathered_rows();
+void add_programs();
 void add_series();
 void add_short_rows();
 

@@ -1,0 +1,87 @@
+/// Small programs: Jacobi's iteration on what is inside of a grid, fits of curves, quadratic forms.
+
+#include "arrays.hpp"
+
+namespace arrays {
+namespace {
+
+using grid = ct::array<float, 512, 512>;
+constexpr auto relaxed = [](auto u, auto f) {
+  return ct::fori_loop<0, 50>([f](auto, auto u) {
+    constexpr auto inside = ct::range<1, 511>;
+    const auto neighbours = ct::slice<ct::range<0, 510>, inside>(u) + ct::slice<ct::range<2, 512>, inside>(u) + ct::slice<inside, ct::range<0, 510>>(u) + ct::slice<inside, ct::range<2, 512>>(u);
+    return ct::dynamic_update_slice(u, 0.25f * (neighbours + ct::slice<inside, inside>(f)), 1, 1);
+  }, u);
+};
+void relaxed_by_hand(float* y, const grid& start, const grid& f) {
+  static grid memory;
+  std::copy_n(start.data(), 262144, y), std::copy_n(start.data(), 262144, memory.data());
+  float *from = y, *to = memory.data();
+  for (int turn = 0; turn < 50; ++turn, std::swap(from, to))
+    for (int i = 1; i < 511; ++i) {
+      const float* u = from + 512 * i;
+      float* next = to + 512 * i;
+#pragma GCC ivdep
+      for (int j = 1; j < 511; ++j) next[j] = 0.25f * (u[j - 512] + u[j + 512] + u[j - 1] + u[j + 1] + f(i, j));
+    }
+}
+
+using curves = ct::array<float, 1000, 3>;
+using times = ct::array<float, 50>;
+using values = ct::array<float, 1000, 50>;
+/// Ten steps of Gauss and Newton for a exp(-b t) + c.
+constexpr auto fitted = ct::vmap([](auto p, auto t, auto y) {
+  const auto residual = [](auto p, auto t, auto y) { return p(ct::index<0>) * ct::exp(-p(ct::index<1>) * t) + p(ct::index<2>) - y; };
+  return ct::fori_loop<0, 10>([=](auto, auto p) {
+    const auto j = ct::jacfwd(residual)(p, t, y);
+    return p - ct::linalg::solve(ct::matmul(ct::transpose(j), j) + 0.01f * ct::eye<float, 3>(), ct::matmul(ct::transpose(j), residual(p, t, y)));
+  }, p);
+}, ct::in_axes<0, ct::none, 0>);
+void fitted_by_hand(float* result, const curves& starts, const times& t, const values& y) {
+  for (int i = 0; i < 1000; ++i) {
+    float a = starts(i, 0), b = starts(i, 1), c = starts(i, 2);
+    for (int turn = 0; turn < 10; ++turn) {
+      // Sums of products of the derivatives e, -a t e, 1 and of the residual r; 1 x 1 is 50.
+      float ee = 0.01f, eb = 0, e1 = 0, bb = 0.01f, b1 = 0, re = 0, rb = 0, r1 = 0;
+      const float one = 50.01f;
+      float e[50];
+      for (int k = 0; k < 50; ++k) e[k] = std::exp(-b * t(k));
+      for (int k = 0; k < 50; ++k) {
+        const float by_b = -a * t(k) * e[k], r = a * e[k] + c - y(i, k);
+        ee += e[k] * e[k], eb += e[k] * by_b, e1 += e[k], bb += by_b * by_b, b1 += by_b, re += r * e[k], rb += r * by_b, r1 += r;
+      }
+      const float ca = bb * one - b1 * b1, cb = e1 * b1 - eb * one, cc = eb * b1 - bb * e1, over = 1 / (ee * ca + eb * cb + e1 * cc);
+      a -= over * (ca * re + cb * rb + cc * r1);
+      b -= over * (cb * re + (ee * one - e1 * e1) * rb + (eb * e1 - ee * b1) * r1);
+      c -= over * (cc * re + (eb * e1 - ee * b1) * rb + (ee * bb - eb * eb) * r1);
+    }
+    result[3 * i] = a, result[3 * i + 1] = b, result[3 * i + 2] = c;
+  }
+}
+
+using points = ct::array<float, 100000, 10>;
+using form = ct::array<float, 10, 10>;
+constexpr auto quadratic = ct::vmap([](auto x, auto a) { return ct::dot(x, ct::matmul(a, x)); }, ct::in_axes<0, ct::none>);
+void quadratic_by_hand(float* y, const points& x, const form& a) {
+  for (int i = 0; i < 100000; ++i) {
+    float by_column[10] = {}, sum = 0;
+    for (int k = 0; k < 10; ++k)
+      for (int j = 0; j < 10; ++j) by_column[j] += x(i, k) * a(k, j);
+    for (int j = 0; j < 10; ++j) sum += by_column[j] * x(i, j);
+    y[i] = sum;
+  }
+}
+
+}  // namespace
+
+void add_programs() {
+  row<grid, grid>("50 turns of Jacobi's iteration inside of [512, 512]", relaxed, relaxed_by_hand, some_numbers);
+  row<curves, times, values>("fits of 1,000 curves to 50 points, 10 steps", fitted, fitted_by_hand, [](bench::source& s, curves& p, times& t, values& y) {
+    s.uniform(0.5, 1, p), s.uniform(0, 3, t), s.uniform(-0.02, 0.02, y);
+    for (int i = 0; i < 1000; ++i)
+      for (int k = 0; k < 50; ++k) y(i, k) += (0.6f + 0.0003f * float(i)) * std::exp(-0.8f * t(k)) + 0.7f;
+  });
+  row<points, form>("quadratic forms of 100,000 vectors [10]", quadratic, quadratic_by_hand, some_numbers);
+}
+
+}  // namespace arrays
