@@ -541,6 +541,47 @@ def samples():
         record("samples", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))
 
 
+# Operations on arrays and small programs: bench/arrays/ has the same ones.
+
+
+def bag_slope():
+    words, bags = uniform(0, 0.1, 10000, 64), jnp.array(np.random.default_rng(1).integers(0, 10000, (10000, 16), np.int32))
+    slope = jax.grad(lambda words, bags: jnp.sum(jnp.square(jnp.sum(words[bags], 1))))
+    return "sums of 16 rows of 64 numbers, gradient", slope, (words, bags)
+
+
+def relaxed():
+    def turn(f, u):
+        return u.at[1:-1, 1:-1].set(0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] + f[1:-1, 1:-1]))
+
+    name = "50 turns of Jacobi's iteration inside of [512, 512]"
+    return name, lambda u, f: jax.lax.fori_loop(0, 50, lambda _, u: turn(f, u), u), (uniform(0.1, 1, 512, 512), uniform(0.1, 1, 512, 512))
+
+
+def fitted():
+    def residual(p, t, y):
+        return p[0] * jnp.exp(-p[1] * t) + p[2] - y
+
+    def step(p, t, y):
+        j = jax.jacfwd(residual)(p, t, y)
+        return p - jnp.linalg.solve(j.T @ j + 0.01 * jnp.eye(3, dtype=jnp.float32), j.T @ residual(p, t, y))
+
+    fit = jax.vmap(lambda p, t, y: jax.lax.fori_loop(0, 10, lambda _, p: step(p, t, y), p), (0, None, 0))
+    t = uniform(0, 3, 50)
+    return "fits of 1,000 curves to 50 points, 10 steps", fit, (uniform(0.5, 1, 1000, 3), t, uniform(-0.02, 0.02, 1000, 50) + 0.75 * jnp.exp(-0.8 * t) + 0.7)
+
+
+def quadratic():
+    return "quadratic forms of 100,000 vectors [10]", jax.vmap(lambda x, a: x @ (a @ x), (0, None)), (uniform(0.1, 1, 100000, 10), uniform(0.1, 1, 10, 10))
+
+
+def arrays():
+    for case in (bag_slope, relaxed, fitted, quadratic):
+        name, f, arguments = case()
+        compiled = jax.jit(f)
+        record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))
+
+
 def decompositions():
     functions = {"eigh": jnp.linalg.eigh, "svd": lambda a: jnp.linalg.svd(a, full_matrices=False), "qr": jnp.linalg.qr}
     with jax.enable_x64(True):
@@ -556,7 +597,7 @@ def decompositions():
 
 
 def main():
-    groups = {"mlp": mlp, "chain": chain, "call": call, "decompositions": decompositions, "loops": loops, "samples": samples, "simulation": simulation}
+    groups = {"arrays": arrays, "mlp": mlp, "chain": chain, "call": call, "decompositions": decompositions, "loops": loops, "samples": samples, "simulation": simulation}
     for name in options.groups or groups:
         if name in groups:
             groups[name]()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-JAX_GROUPS = ["mlp", "chain", "call", "loops", "samples", "simulation"]
+JAX_THREADS = {"arrays": 1, "mlp": 2, "chain": 2, "call": 2, "loops": 2, "samples": 2, "simulation": 2}  # of the groups that it has
 
 
 def arguments():
@@ -66,7 +66,7 @@ def run_group(group, options):
         return rows_of([sys.executable, HERE / "compile_time.py", *(["--quick"] if options.quick else [])])
     program = options.folder / f"bench_{group}"
     quick = ["--quick"] if options.quick else []
-    jax = options.jax and group in JAX_GROUPS
+    jax = options.jax and group in JAX_THREADS
     ours, theirs = [], []
     for _ in range(1 if options.quick or not jax else 3):  # in turn, so that both see the same machine
         if program.exists():
@@ -75,7 +75,7 @@ def run_group(group, options):
                 return None
             ours.append(rows)
         if jax:
-            rows = rows_of([options.jax, HERE / "jax_baselines.py", group, *quick])
+            rows = rows_of([options.jax, HERE / "jax_baselines.py", group, "--threads", JAX_THREADS[group], *quick])
             theirs.append(rows or [])
     result = merged(ours)
     for other in merged(theirs):
@@ -116,7 +116,7 @@ def table(rows):
 def main():
     options = arguments()
     built = sorted(p.name.removeprefix("bench_") for p in options.folder.glob("bench_*") if os.access(p, os.X_OK) and p.is_file())
-    known = sorted({*built, *(JAX_GROUPS if options.jax else []), "compile_time"})
+    known = sorted({*built, *(JAX_THREADS if options.jax else []), "compile_time"})
     for group in options.groups:
         if group not in known:
             sys.exit(f"there is no group {group}; there are: {' '.join(known)}")

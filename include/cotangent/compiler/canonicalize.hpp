@@ -523,10 +523,11 @@ constexpr flag_list used_by_kernels(const graph& g, bool& has_windows) {
   by_kernels.assign(g.nodes.size(), true);
   for (int o : g.outputs) by_kernels[std::size_t(o)] = false;
   for (int n = g.size(); n-- > 0;) {
-    if (g[n].is_input()) continue;
-    const bool window = g[n].op_id == primitive_of<pad_p>.id || g[n].op_id == primitive_of<roll_p>.id;
-    if (window || is_window_update(g[n].op_id)) has_windows = true;
-    if (window ? by_kernels[std::size_t(n)] : g[n].op->kind == role::pointwise || g[n].op->kind == role::reduction) continue;
+    const node& x = g.nodes.items[n];
+    if (x.is_input() || x.op->kind == role::pointwise || x.op->kind == role::reduction) continue;
+    const bool window = x.op_id == primitive_of<pad_p>.id || x.op_id == primitive_of<roll_p>.id;
+    if (window || is_window_update(x.op_id)) has_windows = true;
+    if (window && by_kernels[std::size_t(n)]) continue;
     for (int k = 0; k < g[n].operand_count; ++k) by_kernels[std::size_t(g.operand(n, k))] = false;
   }
   return by_kernels;
