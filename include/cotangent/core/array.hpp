@@ -134,7 +134,10 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
   cotangent::device device() const { return {}; }
 
   /// Sets every element.
-  constexpr void fill(T x) { this->make(element_rule<T>::all(x)); }
+  constexpr void fill(T x) {
+    if (std::is_constant_evaluated()) return this->make(element_rule<T>::all(x));
+    for (T& e : *this) e = x;
+  }
 
   /// The same shape and equal elements (so an array with a NaN differs from itself).
   friend constexpr bool operator==(const array& a, const array& b) {
