@@ -525,7 +525,7 @@ constexpr flag_list used_by_kernels(const graph& g, bool& has_windows) {
   for (int n = g.size(); n-- > 0;) {
     const node& x = g.nodes.items[n];
     if (x.is_input() || x.op->kind == role::pointwise || x.op->kind == role::reduction) continue;
-    const bool window = x.op_id == primitive_of<pad_p>.id || x.op_id == primitive_of<roll_p>.id;
+    const bool window = shows_window(x.op_id);
     if (window || is_window_update(x.op_id)) has_windows = true;
     if (window && by_kernels[std::size_t(n)]) continue;
     for (int k = 0; k < g[n].operand_count; ++k) by_kernels[std::size_t(g.operand(n, k))] = false;

@@ -177,9 +177,8 @@ constexpr bool is_single_instance(const graph& g) {
 constexpr element_limits instances_of(const graph& g) {
   if (is_per_instance(g)) return {};
   if (is_single_instance(g)) return single_instance;
-  constexpr extent least_pairs = 64;
   const shape extents = leading_extents(g);
-  if (!has_symbol(extents) && extents.size() < least_pairs) return {0, 0, {}};
+  if (!has_symbol(extents) && extents.size() < element_limits().many) return {0, 0, {}};
   element_limits pairs{0, 1024, extents};
   for (int i : g.inputs) pairs.in_order = pairs.in_order || element_form(g[i].dims, pairs).axes.rank == 2;
   if (extents[0] > 1 && extents[1] > 1 && is_per_instance(g, pairs)) return pairs;

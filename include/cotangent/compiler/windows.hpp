@@ -37,7 +37,9 @@ struct window_form {
   constexpr bool only_wraps() const { return !wraps.contains(0); }
 };
 
-/// Whether the primitive with this id may write a window of an array.
+/// Whether the primitive with this id shows a window of an array.
+constexpr bool shows_window(std::uint64_t id) { return id == primitive_of<pad_p>.id || id == primitive_of<roll_p>.id; }
+/// Whether it may write one.
 constexpr bool is_window_update(std::uint64_t id) { return id == primitive_of<scatter_p>.id || id == primitive_of<scatter_add_p>.id; }
 
 /// Values of a graph in the making that one window shows and nothing else uses, directly or through pointwise operations.
@@ -48,7 +50,7 @@ class shown_once {
     of_graph_.assign(g.nodes.size(), false);
     for (int n = g.size(); n-- > 0;) {
       const node& x = g.nodes.items[n];
-      const bool updates = is_window_update(x.op_id), window = updates || x.op_id == primitive_of<pad_p>.id || x.op_id == primitive_of<roll_p>.id;
+      const bool updates = is_window_update(x.op_id), window = updates || shows_window(x.op_id);
       if (!window && (!of_graph_.items[n] || x.is_input() || x.op->kind != role::pointwise)) continue;
       for (int k = updates; k < (updates ? 2 : x.operand_count); ++k) of_graph_.items[g.operand(n, k)] = uses.items[g.operand(n, k)] == 1;
     }

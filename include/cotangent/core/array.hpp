@@ -70,7 +70,7 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
   constexpr array(uninitialized_t, const cotangent::shape& s) : base(uninitialized, extents_type(s, "array", type)) {}
   constexpr explicit array(uninitialized_t) requires(extents_type::is_static()) : base(uninitialized, extents_type()) {}
   /// Elements that follow from their indices.
-  constexpr explicit array(const element_rule<T>& r) requires(extents_type::is_static()) : array() { this->make(r); }
+  constexpr explicit array(const element_rule<T>& r) requires(extents_type::is_static()) : array(uninitialized) { this->make(r); }
 
   /// `array<float, 2, 2> m{{1, 2}, {3, 4}}`. Throws shape_error if the list is ragged or does not fit the type.
   constexpr array(nested_list_t<T, the_rank> list) requires(the_rank > 1) : array(uninitialized, shape_of_list(list)) {
