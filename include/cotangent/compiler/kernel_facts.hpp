@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include <cotangent/compiler/kernel.hpp>
@@ -66,19 +67,26 @@ struct reduce_facts {
 /// Source k of table::sources.
 constexpr source source_of(unsigned sources, int k) { return source(sources >> (2 * k) & 3u); }
 
-/// The types that kernels compute in, in the order of count_by_type.
+/// The types that kernels compute in, in the order of count_by_type: the rare ones last, whose zeros are not part of a kernel's name.
+inline constexpr dtype computed_types[] = {dtype::float32, dtype::float64, dtype::int32, dtype::int64, dtype::boolean, dtype::uint32,
+                                           dtype::uint64,  dtype::uint8,   dtype::int8,  dtype::int16, dtype::uint16};
 constexpr int type_place(dtype d) {
-  return d == dtype::float32 ? 0 : d == dtype::float64 ? 1 : d == dtype::int32 ? 2 : d == dtype::int64 ? 3 : 4;
+  int place = 0;
+  while (computed_types[place] != d) ++place;
+  return place;
 }
 
 /// A number per type. Not an array: g++ 12 takes two class template arguments for one if their arrays differ only in
 /// where the nonzero elements are.
 struct count_by_type {
-  static constexpr int types = 5;
-  int floats = 0, doubles = 0, ints = 0, longs = 0, masks = 0;
+  static constexpr int types = int(std::size(computed_types));
+  int floats = 0, doubles = 0, ints = 0, longs = 0, masks = 0, unsigned_ints = 0, unsigned_longs = 0, bytes = 0, signed_bytes = 0, shorts = 0, unsigned_shorts = 0;
 
-  constexpr int& operator[](int place) { return place == 0 ? floats : place == 1 ? doubles : place == 2 ? ints : place == 3 ? longs : masks; }
-  constexpr int total() const { return floats + doubles + ints + longs + masks; }
+  constexpr int& operator[](int place) {
+    int* const counts[] = {&floats, &doubles, &ints, &longs, &masks, &unsigned_ints, &unsigned_longs, &bytes, &signed_bytes, &shorts, &unsigned_shorts};
+    return *counts[place];
+  }
+  constexpr int total() const { return floats + doubles + ints + longs + masks + unsigned_ints + unsigned_longs + bytes + signed_bytes + shorts + unsigned_shorts; }
 };
 
 /// All that a kernel's loops need to know of it besides its statements. A small value, because it is part of the

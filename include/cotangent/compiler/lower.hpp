@@ -22,9 +22,7 @@ struct lane_program<P, T, Attributes...> {
 /// The bits of a constant of dtype `d` as its element type stores them.
 constexpr unsigned long element_bits(dtype d, std::uint64_t bits) {
   if (d == dtype::float32) return std::bit_cast<std::uint32_t>(float(std::bit_cast<double>(bits)));
-  if (d == dtype::float64) return bits;
-  if (d == dtype::int32) return std::uint32_t(bits);
-  return bits;
+  return is_integer(d) && size_of(d) < 8 ? bits & ((1ul << (8 * size_of(d))) - 1) : bits;
 }
 
 /// Appends what the form of statement k depends on.

@@ -114,8 +114,13 @@ constexpr bool is_unsigned_integer(dtype d) { return d >= dtype::uint8 && d <= d
 constexpr bool is_integer(dtype d) { return is_signed_integer(d) || is_unsigned_integer(d); }
 
 /// Types kernels compute in; the others are stored only.
-constexpr bool is_computable(dtype d) {
-  return d == dtype::float32 || d == dtype::float64 || d == dtype::int32 || d == dtype::int64 || d == dtype::boolean;
+constexpr bool is_computable(dtype d) { return d == dtype::float32 || d == dtype::float64 || is_integer(d) || d == dtype::boolean; }
+
+/// An integer of 64 bits wrapped around to those of dtype d, as it is again as one of 64. Of other types the bits as they are.
+constexpr std::uint64_t wrapped_bits(dtype d, std::uint64_t bits) {
+  const int spare = 64 - 8 * size_of(d);
+  if (!is_integer(d) || spare == 0) return bits;
+  return is_signed_integer(d) ? std::uint64_t(std::int64_t(bits << spare) >> spare) : bits << spare >> spare;
 }
 
 /// The dtype of an operation on two arrays (JAX, "Type promotion semantics", strict part of the lattice).

@@ -10,12 +10,13 @@ constexpr std::uint64_t constant_bits(dtype d, double x) {
   if (d == dtype::float32) return std::bit_cast<std::uint64_t>(double(float(x)));
   if (is_floating(d)) return std::bit_cast<std::uint64_t>(x);
   if (d == dtype::boolean) return x != 0;
-  return std::uint64_t(std::int64_t(x));
+  return wrapped_bits(d, x < 0x1p63 ? std::uint64_t(std::int64_t(x)) : std::uint64_t(x));
 }
 
 /// The value that `bits` stores, as a double.
 constexpr double constant_value(dtype d, std::uint64_t bits) {
-  return is_floating(d) ? std::bit_cast<double>(bits) : double(std::int64_t(bits));
+  if (is_floating(d)) return std::bit_cast<double>(bits);
+  return is_unsigned_integer(d) ? double(bits) : double(std::int64_t(bits));
 }
 
 /// An array whose elements are all equal. Attributes: the extents.
@@ -49,7 +50,7 @@ struct basis_p {
 
 constexpr value constant_from_bits(builder& b, dtype type, const shape& dims, std::uint64_t bits) {
   call c;
-  c.op = &primitive_of<constant_p>, c.type = type, c.bits = bits;
+  c.op = &primitive_of<constant_p>, c.type = type, c.bits = wrapped_bits(type, bits);
   c.attributes = dims.dims, c.attribute_count = dims.rank;
   return b.emit(c);
 }

@@ -87,17 +87,39 @@ struct not_p : bitwise {
     else return !a;
   }
 };
-struct shift_left_p : bitwise {
-  static constexpr std::string_view name = "shift_left";
-  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a << b; }
+/// Shifts of an integer's bits. All are shifted out by as many as it has, or more; negative distances are such ones.
+struct shift : bitwise {
+  static constexpr void infer(call& c) {
+    bitwise::infer(c);
+    if (c.type == dtype::boolean) c.b->fail(message{} << c.op->name << ": needs an integer dtype, got bool" << c.dims);
+  }
+
+ protected:
+  template <class T> static constexpr int width_of = 8 * int(sizeof(T));
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE auto is_shift(V distance) {
+    using T = typename V::value_type;
+    return (distance & V(T(~T(width_of<T> - 1)))) == V(T(0));
+  }
 };
-struct shift_right_p : bitwise {
+struct shift_left_p : shift {
+  static constexpr std::string_view name = "shift_left";
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) {
+    using T = typename V::value_type;
+    return select(is_shift(b), a << (b & V(T(width_of<T> - 1))), V(T(0)));
+  }
+};
+/// Signed numbers keep their sign.
+struct shift_right_p : shift {
   static constexpr std::string_view name = "shift_right";
   static constexpr value simplify(const call& c) {
     if (is_constant(c[1]) && (constant_value(c[1]) < 0 || constant_value(c[1]) > 31)) return {};
     return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a >> b; });
   }
-  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a >> b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) {
+    using T = typename V::value_type;
+    if constexpr (std::is_signed_v<T>) return a >> select(is_shift(b), b, V(T(width_of<T> - 1)));
+    else return select(is_shift(b), a >> (b & V(T(width_of<T> - 1))), V(T(0)));
+  }
 };
 
 struct is_finite_p : pointwise_constant {

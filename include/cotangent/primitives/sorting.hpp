@@ -18,8 +18,7 @@ template <class T> struct order_of {
         const key bits = std::bit_cast<key>(x + T(0));  // -0 + 0 is 0
         k = bits & least_negative ? ~bits : bits | least_negative;
       }
-    } else if constexpr (std::is_same_v<T, bool>) k = x;
-    else k = key(x) ^ least_negative;
+    } else k = std::is_signed_v<T> ? key(x) ^ least_negative : key(x);
     return descending ? ~k : k;
   }
 };

@@ -191,7 +191,8 @@ template <value (*Op)(value, const shape&), class P> struct reduction_function {
   reduction_axes axes;
   constexpr value operator()(value x) const {
     constexpr bool has_form_of_bool = requires { P::of_bool; };
-    if (x.type() == dtype::boolean && P::kind == role::reduction && !is_boolean_reduction && !has_form_of_bool) x = convert(x, dtype::int32);
+    if (P::kind == role::reduction && !is_boolean_reduction && !has_form_of_bool && size_of(x.type()) < 4 && !is_floating(x.type()))
+      x = convert(x, is_unsigned_integer(x.type()) ? dtype::uint32 : dtype::int32);
     if (is_boolean_reduction && x.type() != dtype::boolean) x = ne(x, zeros_like(x));
     const shape a = axes.of(x, P::name);
     if (x.b->failed()) return x;
@@ -739,7 +740,7 @@ constexpr value clamped_start(value i, value x, int axis, extent size) {
   const value last = is_symbol(n) || is_symbol(size) ? extent_like(i, n) - extent_like(i, size) : full_like(i, double(n - size));
   return clamp(zeros_like(i), from_start(i, n), last);
 }
-constexpr value index_dtype(value i) { return i.type() == dtype::int64 ? i : convert(i, dtype::int32); }
+constexpr value index_dtype(value i) { return convert(i, size_of(i.type()) == 8 || i.type() == dtype::uint32 ? dtype::int64 : dtype::int32); }
 
 struct roll_function {
   int axis;
@@ -858,8 +859,7 @@ struct take_function {
     const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
     value fill;
     if (is_floating(r.type())) fill = full_like(r, __builtin_nan(""));
-    else if (r.type() == dtype::boolean) fill = full_like(r, 1);
-    else fill = full_like(r, r.type() == dtype::int64 ? -9223372036854775807.0 - 1 : -2147483648.0);
+    else fill = constant_from_bits(*r.b, r.type(), r.dims(), is_signed_integer(r.type()) ? std::uint64_t(1) << (8 * size_of(r.type()) - 1) : r.type() == dtype::boolean ? 1 : ~std::uint64_t(0));
     return select(broadcast_in_dim(ok, dims, where), r, fill);
   }
 };

@@ -16,37 +16,41 @@ template <int N, int Bytes> struct register_of<bool, N, Bytes> { using type = ma
 template <class T, int N, int Bytes> using register_type = typename register_of<T, N, Bytes>::type;
 
 /// Registers by type and place.
-template <int N, int Bytes, int Floats, int Doubles, int Ints, int Longs, int Masks> struct register_file {
-  template <class T, int Count> using bank = register_type<T, N, Bytes>[Count > 0 ? Count : 1];
-  bank<float, Floats> floats;
-  bank<double, Doubles> doubles;
-  bank<std::int32_t, Ints> ints;
-  bank<std::int64_t, Longs> longs;
-  bank<bool, Masks> masks;
+template <int N, int Bytes, count_by_type Count> struct register_file {
+  template <class T, int Registers> using bank = typename std::conditional_t<(Registers > 0), register_of<T, N, Bytes>, std::type_identity<char>>::type[Registers > 0 ? Registers : 1];
+  bank<float, Count.floats> floats;
+  bank<double, Count.doubles> doubles;
+  bank<std::int32_t, Count.ints> ints;
+  bank<std::int64_t, Count.longs> longs;
+  bank<bool, Count.masks> masks;
+  bank<std::uint32_t, Count.unsigned_ints> unsigned_ints;
+  bank<std::uint64_t, Count.unsigned_longs> unsigned_longs;
+  bank<std::uint8_t, Count.bytes> bytes;
+  bank<std::int8_t, Count.signed_bytes> signed_bytes;
+  bank<std::int16_t, Count.shorts> shorts;
+  bank<std::uint16_t, Count.unsigned_shorts> unsigned_shorts;
 
   COTANGENT_LANES template <class T> COTANGENT_INLINE auto& of(int place) {
     if constexpr (std::is_same_v<T, float>) return floats[place];
     else if constexpr (std::is_same_v<T, double>) return doubles[place];
     else if constexpr (std::is_same_v<T, std::int32_t>) return ints[place];
     else if constexpr (std::is_same_v<T, std::int64_t>) return longs[place];
-    else return masks[place];
+    else if constexpr (std::is_same_v<T, bool>) return masks[place];
+    else if constexpr (std::is_same_v<T, std::uint32_t>) return unsigned_ints[place];
+    else if constexpr (std::is_same_v<T, std::uint64_t>) return unsigned_longs[place];
+    else if constexpr (std::is_same_v<T, std::uint8_t>) return bytes[place];
+    else if constexpr (std::is_same_v<T, std::int8_t>) return signed_bytes[place];
+    else if constexpr (std::is_same_v<T, std::int16_t>) return shorts[place];
+    else return unsigned_shorts[place];
   }
 };
 
-template <class Layout> inline constexpr int mask_bytes = Layout::shape.widest <= 4 ? 4 : 8;
+template <class Layout> inline constexpr int mask_bytes = Layout::shape.widest == 1 ? 4 : Layout::shape.widest;
 
-template <class Layout, int N>
-using constant_registers = register_file<N, mask_bytes<Layout>, Layout::shape.constants.floats, Layout::shape.constants.doubles, Layout::shape.constants.ints,
-                                         Layout::shape.constants.longs, Layout::shape.constants.masks>;
-template <class Layout, int N>
-using fixed_registers = register_file<N, mask_bytes<Layout>, Layout::shape.fixed.floats, Layout::shape.fixed.doubles, Layout::shape.fixed.ints,
-                                      Layout::shape.fixed.longs, Layout::shape.fixed.masks>;
-template <class Layout, int N>
-using varying_registers = register_file<N, mask_bytes<Layout>, Layout::shape.varying.floats, Layout::shape.varying.doubles, Layout::shape.varying.ints,
-                                        Layout::shape.varying.longs, Layout::shape.varying.masks>;
-template <class Layout, int N>
-using sum_registers = register_file<N, mask_bytes<Layout>, Layout::shape.sums.floats, Layout::shape.sums.doubles, Layout::shape.sums.ints,
-                                    Layout::shape.sums.longs, Layout::shape.sums.masks>;
+template <class Layout, int N> using constant_registers = register_file<N, mask_bytes<Layout>, Layout::shape.constants>;
+template <class Layout, int N> using fixed_registers = register_file<N, mask_bytes<Layout>, Layout::shape.fixed>;
+template <class Layout, int N> using varying_registers = register_file<N, mask_bytes<Layout>, Layout::shape.varying>;
+template <class Layout, int N> using sum_registers = register_file<N, mask_bytes<Layout>, Layout::shape.sums>;
 
 /// Counts points along a dimension. A GPU takes several instructions for a number of 64 bits.
 #ifdef __CUDA_ARCH__

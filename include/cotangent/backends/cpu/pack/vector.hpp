@@ -450,17 +450,19 @@ template <int Bytes> inline constexpr bool vector_widens_bytes = Bytes == 32;
 #else
 template <int Bytes> inline constexpr bool vector_widens_bytes = false;
 #endif
-/// Signed bytes as integers of 4 or 8 bytes.
-template <class V, class Bytes> COTANGENT_HOST_INLINE V vector_from_bytes([[maybe_unused]] Bytes x) {
+/// Bytes as integers of 4 or 8 bytes.
+template <class V, bool Signed, class Bytes> COTANGENT_HOST_INLINE V vector_from_bytes([[maybe_unused]] Bytes x) {
 #if defined(__AVX2__)
   __m128i bytes = _mm_setzero_si128();
   std::memcpy(&bytes, &x, sizeof x);
   constexpr bool wide = sizeof(V) == 8 * sizeof x;
 #if defined(COTANGENT_AVX512)
-  if constexpr (sizeof(V) == 64) return (V)(wide ? _mm512_maskz_cvtepi8_epi64(__mmask8(all_lanes), bytes) : _mm512_maskz_cvtepi8_epi32(all_lanes, bytes));
+  if constexpr (sizeof(V) == 64 && Signed) return (V)(wide ? _mm512_maskz_cvtepi8_epi64(__mmask8(all_lanes), bytes) : _mm512_maskz_cvtepi8_epi32(all_lanes, bytes));
+  else if constexpr (sizeof(V) == 64) return (V)(wide ? _mm512_maskz_cvtepu8_epi64(__mmask8(all_lanes), bytes) : _mm512_maskz_cvtepu8_epi32(all_lanes, bytes));
   else
 #endif
-    return (V)(wide ? _mm256_cvtepi8_epi64(bytes) : _mm256_cvtepi8_epi32(bytes));
+    if constexpr (Signed) return (V)(wide ? _mm256_cvtepi8_epi64(bytes) : _mm256_cvtepi8_epi32(bytes));
+    else return (V)(wide ? _mm256_cvtepu8_epi64(bytes) : _mm256_cvtepu8_epi32(bytes));
 #else
   return V();
 #endif
