@@ -6,4 +6,5 @@
 #include <cotangent/core/print.hpp>
 #include <cotangent/linalg/linalg.hpp>
 #include <cotangent/nn/nn.hpp>
+#include <cotangent/random/random.hpp>
 #include <cotangent/transforms/custom.hpp>

@@ -178,8 +178,7 @@ class block_finder {
     bool can = x.node < 0 && x.space.rank > 2 && !has_symbol(x.space);
     for (int k = x.statements; k < x.statements + x.statement_count && can; ++k) {
       const statement& t = s_.statements[std::size_t(k)];
-      if (t.what == statement::index) can = t.dimension > 1;
-      if (t.buffer < 0) continue;
+      if (!t.has_access()) continue;
       const extent outer = t.where.strides[0], inner = t.where.strides[1];
       can = can && t.windowed == 0 && !is_symbol(outer) && !is_symbol(inner) && outer == inner * x.space[1];
     }
@@ -188,8 +187,7 @@ class block_finder {
   constexpr void merge(step& x) {
     for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
       statement& t = s_.statements[std::size_t(k)];
-      if (t.what == statement::index) --t.dimension;
-      if (t.buffer >= 0) t.where.strides = erase(t.where.strides, 0);
+      if (t.has_access()) t.where.strides = erase(t.where.strides, 0);
     }
     const extent rows = x.space[0] * x.space[1];
     x.space = erase(x.space, 0);
@@ -262,7 +260,7 @@ class block_finder {
     for (int k = 0; k < x.buffer_count && fits; ++k) distances[k] = -1;
     for (int k = x.statements; k < x.statements + x.statement_count && fits; ++k) {
       const statement& t = s_.statements[std::size_t(k)];
-      if (t.what == statement::index) fits = t.dimension > 0;
+      if (t.what == statement::index) fits = t.where.strides[0] == 0;
       if (t.buffer < 0) continue;
       const extent distance = t.where.strides[0];
       extent& known = distances[t.buffer];

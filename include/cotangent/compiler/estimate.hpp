@@ -167,7 +167,7 @@ class estimator {
       const statement& t = s_.statements[std::size_t(x.statements + k)];
       if (t.what == statement::store || last < 0) return false;
       bool& own = varies[std::size_t(k)];
-      own = t.what == statement::load ? named(x, t.where.strides[last]) != 0 : t.what == statement::index && t.dimension == last;
+      own = (t.what == statement::load || t.what == statement::index) && named(x, t.where.strides[last]) != 0;
       for (int o = 0; o < t.register_count; ++o) own = own || varies[std::size_t(t.registers[o])];
       for (int o = 0; o < t.indexed_strides.rank; ++o) own = own || varies[std::size_t(t.indexed[o])];
       if (t.what != statement::reduce) continue;

@@ -246,15 +246,21 @@ class scheduler {
     sequence<value> operands;
     for (std::size_t i = views.size(); i-- > 0;) {
       const call c = call_of(views[i], operands);
-      l.access = is_reshape(views[i]) ? reshaped(l.access, c[0].dims(), c.dims) : c.op->view(c, l.access);
+      if (is_reshape(views[i]) && counts(g_.operand(views[i], 0))) l.access.strides = contiguous(c.dims);
+      else l.access = is_reshape(views[i]) ? reshaped(l.access, c[0].dims(), c.dims) : c.op->view(c, l.access);
     }
     return l;
   }
+  /// 0, 1, ...: in every shape the number of an element.
+  constexpr bool counts(int n) const { return is(n, primitive_of<iota_p>.id) && at(n).dims.rank == 1; }
   /// Reshapes of views that can be views as well.
   constexpr void find_reshaped_views() {
     for (int n = 0; n < g_.size(); ++n) {
-      if (!is_reshape(n) || kind(g_.operand(n, 0)) != role::view || (has_symbol(at(n).dims) && !only_moves_ones(n))) continue;
-      if (reshaped(resolve(g_.operand(n, 0)).access, at(g_.operand(n, 0)).dims, at(n).dims).strides.rank == at(n).dims.rank) kinds_.items[n] = role::view;
+      if (!is_reshape(n)) continue;
+      const int of = g_.operand(n, 0);
+      if (counts(of)) kinds_.items[n] = role::view;
+      if (kind(of) != role::view || (has_symbol(at(n).dims) && !only_moves_ones(n))) continue;
+      if (reshaped(resolve(of).access, at(of).dims, at(n).dims).strides.rank == at(n).dims.rank) kinds_.items[n] = role::view;
     }
   }
 
@@ -873,7 +879,11 @@ class scheduler {
   constexpr int fetch_leaf(const leaf& l, const shape& dims) {
     // What a window looks into is in memory: outside of it there are zeros.
     if (l.window < 0 && is(l.node, primitive_of<constant_p>.id)) return fetch_constant(l.node);
-    if (l.window < 0 && is(l.node, primitive_of<iota_p>.id)) return fetch_iota({l.node, in_space(l.access, dims)}, at(l.node).type);
+    if (l.window < 0 && is(l.node, primitive_of<iota_p>.id)) {
+      statement s;
+      s.what = statement::index, s.type = at(l.node).type, s.where = over_space(local_access(l.access, dims));
+      return add_statement(s);
+    }
     if (at(l.node).dims.rank == 0 && is_again(l.node)) return fetch(l.node);
     statement s;
     s.what = statement::load, s.type = at(l.node).type;
@@ -898,20 +908,6 @@ class scheduler {
       out_.windows.push_back({d, offset, local_extent(inside[d]), wraps});
       s.windowed |= 1u << d;
     }
-  }
-  /// offset + sum of index * stride, for an iota seen through views.
-  constexpr int fetch_iota(const leaf& l, dtype type) {
-    int r = -1;
-    for (int d = 0; d < l.access.strides.rank; ++d) {
-      if (l.access.strides[d] == 0) continue;
-      statement s;
-      s.what = statement::index, s.type = type, s.dimension = d;
-      int term = add_statement(s);
-      if (l.access.strides[d] != 1) term = add_lane(primitive_of<mul_p>.id, type, term, add_constant(type, double(l.access.strides[d])));
-      r = r < 0 ? term : add_lane(primitive_of<add_p>.id, type, r, term);
-    }
-    if (r < 0) return add_constant(type, double(l.access.offset));
-    return l.access.offset == 0 ? r : add_lane(primitive_of<add_p>.id, type, r, add_constant(type, double(l.access.offset)));
   }
 
   constexpr void emit_group(int position) {
@@ -957,7 +953,6 @@ class scheduler {
     for (int i = 0; i < step_.statement_count; ++i) {
       statement& s = out_.statements[std::size_t(step_.statements + i)];
       if (s.where.strides.rank > 0) moved(s.where.strides);
-      if (s.what == statement::index) s.dimension = s.dimension == dimension ? step_.space.rank - 1 : s.dimension - (s.dimension > dimension);
       leave_dimension(out_.windows, s, dimension);
     }
   }

@@ -51,8 +51,8 @@ template <class T, int Buffer, class Access, class... Windows> struct load_windo
 /// register <- the value whose bits (of T, zero-extended) are Bits
 template <class T, unsigned long Bits> struct constant {};
 
-/// register <- T(index of iteration dimension Dim)
-template <class T, int Dim> struct index {};
+/// register <- T(offset of the access): an index, or a sum of multiples of them
+template <class T, class Access> struct index {};
 
 /// register of type T <- Op::lane(operands...), which are of types Operands. Op::lane is a template over pack types.
 template <class Op, class T, class... Operands> struct apply {};

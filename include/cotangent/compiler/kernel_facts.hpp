@@ -192,7 +192,6 @@ struct form_facts {
   extent strides[max_rank + 1] = {};  // of its access
   extent offset = 0;
   int slots = 0;                      // one more than the greatest slot that it names
-  int dimension = -1;                 // whose index it is
   int index_registers[max_rank] = {};  // the registers of its run-time indices
   extent index_strides[max_rank] = {};
   int index_count = 0;
@@ -262,10 +261,9 @@ template <class T, unsigned long Bits> constexpr form_facts describe(constant<T,
   f.is_zero = Bits == 0;
   return f;
 }
-template <class T, int Dim> constexpr form_facts describe(index<T, Dim>, const extent* extents) {
+template <class T, class A> constexpr form_facts describe(index<T, A>, const extent* extents) {
   form_facts f = form_of_type<T>(action::index, 0);
-  f.dimension = Dim;
-  f.mergeable = ~kept_apart(Dim, extents);
+  f.accesses(A{}, extents);
   return f;
 }
 template <class Op, class T, class... A> constexpr form_facts describe(apply<Op, T, A...>, const extent*) {
@@ -479,7 +477,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     }
     if (lane >= 0 && (x.windowed & ~(1u << lane)) != 0) shape.shares_rows = true;
     kind_of[f] = x.kind, operands_of[f] = x.operands, type_of[f] = x.type_place, indices_of[f] = x.index_count;
-    const bool along_lane = x.kind == action::load ? lane >= 0 && (x.strides[lane] != 0 || (x.windowed >> lane & 1u) != 0) : x.kind == action::index && x.dimension == lane;
+    const bool along_lane = (x.kind == action::load || x.kind == action::index) && lane >= 0 && (x.strides[lane] != 0 || (x.windowed >> lane & 1u) != 0);
     own_source[f] = along_lane ? source::varying : x.kind == action::constant ? source::constant : source::fixed;
     if (x.kind == action::store && x.index_count > 0) shape.scatters = true;
     has_stores = has_stores || x.kind == action::store;
@@ -580,7 +578,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     if (depth == 0 || f.index_count > 0) return ~0u;
     std::uint32_t bits = 0;
     for (int d = 0; d < dims.rank; ++d)
-      if (f.kind == action::index ? f.dimension == dims.last[d] : f.strides[dims.last[d]] != 0 || f.windowed != 0) bits |= std::uint32_t(1) << d;
+      if (f.strides[dims.last[d]] != 0 || f.windowed != 0) bits |= std::uint32_t(1) << d;
     for (int i = 0; i < f.operands; ++i) bits |= self(operands_at[k][i], depth - 1, self);
     return bits;
   };
@@ -589,8 +587,11 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     const int choice = reduced[f], *of = operands_at[choice];
     if (condition_of(f) < 0 || !forms[form_of[of[0]]].ascends) return -1;
     const int* indices = operands_at[of[0]];
-    const auto dimension = [&](int k) { return kind_of[form_of[indices[k]]] == action::index ? forms[form_of[indices[k]]].dimension : -1; };
-    return dimension(0) == dims.last[0] && dimension(1) == lane ? of[0] : -1;
+    const auto is_index = [&](int k, int of_dimension) {
+      const form_facts& f = forms[form_of[indices[k]]];
+      return f.kind == action::index && f.offset == 0 && f.strides[dims.last[of_dimension]] == 1 && f.strides[dims.last[1 - of_dimension]] == 0;
+    };
+    return dims.rank == 2 && is_index(0, 0) && is_index(1, 1) ? of[0] : -1;
   };
   shape.ascends = dims.rank == 2 && shape.only_reduces;
   for (int i = 0; i < shape.reductions && shape.ascends; ++i) shape.ascends = ascending_choice(t.reduce_forms[i]) >= 0;

@@ -30,7 +30,6 @@ template <class Graph> constexpr void append_signature(sequence<extent>& to, con
   const statement& s = statements[k];
   to.push_back(extent(s.what) + 8 * (s.finds_place || s.ahead) + 16 * extent(s.type));
   if (s.what == statement::constant) return to.push_back(extent(s.bits));
-  if (s.what == statement::index) return to.push_back(s.dimension);
   to.push_back(s.buffer), to.push_back(extent(s.op_id));
   if (s.what == statement::apply) {
     for (int i = 0; i < s.register_count; ++i) to.push_back(extent(statements[s.registers[i]].type));
@@ -134,7 +133,7 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     constexpr int b = Plan.statements[I].buffer;
     using T = type_of<Plan.statements[I].type>;
     if constexpr (what == statement::constant) return type_is<kernels::constant<T, element_bits(Plan.statements[I].type, Plan.statements[I].bits)>>{};
-    else if constexpr (what == statement::index) return type_is<kernels::index<T, Plan.statements[I].dimension>>{};
+    else if constexpr (what == statement::index) return type_is<kernels::index<T, access_of<I>>>{};
     else if constexpr (what == statement::store) {
       if constexpr (is_stored_once(Plan.steps[Step], Plan.statements[I])) return type_is<kernels::store_once<T, b, access_of<I>>>{};
       else return type_is<kernels::store<T, b, access_of<I>>>{};

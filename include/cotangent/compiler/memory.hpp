@@ -229,12 +229,12 @@ template <std::size_t Capacity> struct packed_plan {
     }
   }
   constexpr void put(const statement& s) {
-    extent* to = data.extend(9 + std::size_t(s.register_count));
+    extent* to = data.extend(8 + std::size_t(s.register_count));
     if (!to) return;
-    to[0] = s.what + 16 * s.finds_place + 32 * s.ahead, to[1] = extent(s.type), to[2] = s.node, to[3] = extent(s.op_id), to[4] = extent(s.bits), to[5] = s.dimension;
-    to[6] = s.buffer, to[7] = s.indexed_strides.rank, to[8] = s.register_count;
-    for (int i = 0; i < s.register_count; ++i) to[9 + i] = s.registers[i];
-    if (s.buffer < 0) return;
+    to[0] = s.what + 16 * s.finds_place + 32 * s.ahead, to[1] = extent(s.type), to[2] = s.node, to[3] = extent(s.op_id), to[4] = extent(s.bits);
+    to[5] = s.buffer, to[6] = s.indexed_strides.rank, to[7] = s.register_count;
+    for (int i = 0; i < s.register_count; ++i) to[8 + i] = s.registers[i];
+    if (!s.has_access()) return;
     put(s.where.offset), put(s.where.strides);
     for (int i = 0; i < s.indexed_strides.rank; ++i) put(s.indexed[i]), put(s.indexed_strides[i]);
     put(s.windows), put(s.windowed);
@@ -272,12 +272,12 @@ template <plan_sizes S> struct plan {
     for (statement* at = made; at != made + S.statements; ++at) {
       statement& s = *at;
       s.what = statement::kind(from[0] % 16), s.finds_place = (from[0] & 16) != 0, s.ahead = (from[0] & 32) != 0, s.type = dtype(from[1]), s.node = int(from[2]), s.op_id = std::uint64_t(from[3]);
-      s.bits = std::uint64_t(from[4]), s.dimension = int(from[5]), s.buffer = int(from[6]);
-      s.indexed_strides.rank = int(from[7]), s.register_count = int(from[8]);
-      from += 9;
+      s.bits = std::uint64_t(from[4]), s.buffer = int(from[5]);
+      s.indexed_strides.rank = int(from[6]), s.register_count = int(from[7]);
+      from += 8;
       for (int i = 0; i < s.register_count; ++i) s.registers[i] = int(from[i]);
       from += s.register_count;
-      if (s.buffer < 0) continue;
+      if (!s.has_access()) continue;
       take(s.where.offset), take_shape(s.where.strides);
       for (int i = 0; i < s.indexed_strides.rank; ++i) take(s.indexed[i]), take(s.indexed_strides[i]);
       take(s.windows), take(s.windowed);

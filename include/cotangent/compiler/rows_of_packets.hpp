@@ -16,7 +16,7 @@ constexpr void loop_over_rows(schedule& s) {
       x.space = erase(x.space, 0);
       for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
         statement& t = s.statements[std::size_t(k)];
-        if (t.what == statement::index) --t.dimension;
+        if (t.what == statement::index) t.where.strides = erase(t.where.strides, 0);
         if (t.buffer < 0) continue;
         const buffer& b = s.buffers[std::size_t(s.step_buffers[std::size_t(x.buffers + t.buffer)])];
         if (t.where.strides[0] != 0 && b.where != buffer::block) x.moving |= 1ul << t.buffer;

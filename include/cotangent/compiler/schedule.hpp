@@ -25,16 +25,17 @@ struct statement {
   std::uint64_t op_id = 0;
   bool finds_place = false;  // reduce: the index along the last dimension is stored, of the operation's extremum, and not the extremum
   std::uint64_t bits = 0;    // constant
-  int dimension = 0;         // index
   bool ahead = false;        // load: what a later row block, or the next vector, reads is asked for
   int buffer = -1;           // load, store, reduce: number within the step
   int registers[4] = {};     // operands; store, reduce: the value
   int register_count = 0;
-  buffer_access where;       // extents of it may be slots of the step
+  buffer_access where;       // load, store, reduce; index: the value is its offset. Extents of it may be slots of the step
   int indexed[max_rank] = {};  // registers of run-time indices, with their strides
   shape indexed_strides;
   int windows = 0;             // load: the first of its windows
   std::uint32_t windowed = 0;  // bit d is set if it has one along dimension d, in this order
+
+  constexpr bool has_access() const { return buffer >= 0 || what == index; }
 };
 
 /// One thing to run: a kernel, an opaque primitive, or a call (a loop, a branch).

@@ -229,7 +229,7 @@ template <class F, class Options> struct scanned : transform_base<scanned<F, Opt
     using element = typename unbatched<Xs, leading_axes>::type;
     using out = traced_result<F, Carry, element>;
     static constexpr bool is_pair = [] {
-      if constexpr (requires { std::tuple_size<out>::value; }) return std::tuple_size_v<out> == 2;
+      if constexpr (!is_leaf_v<out> && requires { std::tuple_size<out>::value; }) return std::tuple_size_v<out> == 2;
       else return false;
     }();
     static auto parts() {
@@ -277,7 +277,7 @@ template <class F, class Options> struct scanned : transform_base<scanned<F, Opt
 /// added to it.
 template <class Next, class X> constexpr auto as_carry(const X& x) {
   if constexpr (number<X> && traced<Next>) return static_cast<type_of<Next::type>>(x);
-  else if constexpr (requires { std::tuple_size<X>::value; } && requires { typename std::tuple_element_t<0, Next>; }) {
+  else if constexpr (!is_leaf_v<X> && requires { std::tuple_size<X>::value; } && requires { typename std::tuple_element_t<0, Next>; }) {
     if constexpr (std::tuple_size_v<X> == std::tuple_size_v<Next>)
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return std::tuple(as_carry<std::tuple_element_t<I, Next>>(std::get<I>(x))...);

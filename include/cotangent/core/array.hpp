@@ -1,6 +1,7 @@
 #pragma once
 /// `array<T, E...>`: an n-dimensional array with its element type and extents in its type.
 
+#include <algorithm>
 #include <initializer_list>
 
 #include <cotangent/core/device.hpp>
@@ -172,6 +173,17 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
   }
 };
 
+/// Part I along the first axis, which makes `auto [x, y, z] = array<float, 3>{1, 2, 3}` work.
+template <std::size_t I, class T, extent N, extent... Rest> constexpr auto get(const array<T, N, Rest...>& a) {
+  static_assert(extent(I) < N, "get: there are not so many elements");
+  if constexpr (sizeof...(Rest) == 0) return a(I);
+  else {
+    array<T, Rest...> part(uninitialized);
+    std::copy_n(a.data() + extent(I) * part.size(), part.size(), part.data());
+    return part;
+  }
+}
+
 /// All elements `value`.
 template <class T, extent... E> constexpr array<T, E...> full(T value) {
   static_assert(layout<E...>::is_static(), "full: an extent is dyn; give the shape too: full<T, dyn>({n}, value)");
@@ -214,3 +226,11 @@ template <class T, extent N> constexpr array<T, N> linspace(double lo, double hi
 template <class T, extent N> constexpr array<T, N> arange() { return array<T, N>(element_rule<T>{element_rule<T>::spaced, T(), 0, double(N - 1)}); }
 
 }  // namespace cotangent
+
+template <class T, cotangent::extent N, cotangent::extent... Rest>
+  requires(N >= 0)
+struct std::tuple_size<cotangent::array<T, N, Rest...>> : std::integral_constant<std::size_t, std::size_t(N)> {};
+template <std::size_t I, class T, cotangent::extent N, cotangent::extent... Rest>
+struct std::tuple_element<I, cotangent::array<T, N, Rest...>> {
+  using type = decltype(cotangent::get<I>(std::declval<const cotangent::array<T, N, Rest...>&>()));
+};

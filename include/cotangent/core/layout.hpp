@@ -90,7 +90,7 @@ template <extent... Extents> class layout : private run_time_extents<(0 + ... + 
 
   static constexpr cotangent::shape in_type{Extents...};
 
-  template <int K> constexpr std::ptrdiff_t get() const {
+  template <int K> constexpr std::ptrdiff_t extent_along() const {
     if constexpr (in_type[K] != dyn) return in_type[K];
     else return this->values[slot(K)];
   }
@@ -102,11 +102,11 @@ template <extent... Extents> class layout : private run_time_extents<(0 + ... + 
   template <int... K, class... I>
   constexpr std::ptrdiff_t offset_of(std::integer_sequence<int, K...>, I... i) const {
     std::ptrdiff_t at = 0;
-    ((at = at * get<K>() + std::ptrdiff_t(i)), ...);
+    ((at = at * extent_along<K>() + std::ptrdiff_t(i)), ...);
     return at;
   }
-  template <int... K> constexpr cotangent::shape shape_of(std::integer_sequence<int, K...>) const { return {get<K>()...}; }
-  template <int... K> constexpr std::ptrdiff_t size_of(std::integer_sequence<int, K...>) const { return (std::ptrdiff_t(1) * ... * get<K>()); }
+  template <int... K> constexpr cotangent::shape shape_of(std::integer_sequence<int, K...>) const { return {extent_along<K>()...}; }
+  template <int... K> constexpr std::ptrdiff_t size_of(std::integer_sequence<int, K...>) const { return (std::ptrdiff_t(1) * ... * extent_along<K>()); }
   using axes = std::make_integer_sequence<int, int(sizeof...(Extents))>;
 
  public:

@@ -13,6 +13,7 @@
 #include <cotangent/primitives/logic.hpp>
 #include <cotangent/primitives/arithmetic.hpp>
 #include <cotangent/primitives/transcendental.hpp>
+#include <cotangent/primitives/bits.hpp>
 #include <cotangent/primitives/structural.hpp>
 #include <cotangent/primitives/reductions.hpp>
 #include <cotangent/primitives/cumulative.hpp>

@@ -630,5 +630,15 @@ constexpr auto var<T, E...>::operator()(const I&... i) const {
   if constexpr (sizeof...(I) <= sizeof...(E)) return index_axes<0>(*this, index_beside(*this, i)...);
   else return var{};
 }
+/// x(index<I>): with it `auto [x, y, z] = v` works for a v of three elements, or rows.
+template <std::size_t I, class T, extent N, extent... Rest> constexpr auto get(const var<T, N, Rest...>& x) { return x(index<extent(I)>); }
 
 }  // namespace cotangent
+
+template <class T, cotangent::extent N, cotangent::extent... Rest>
+  requires(N >= 0)
+struct std::tuple_size<cotangent::var<T, N, Rest...>> : std::integral_constant<std::size_t, std::size_t(N)> {};
+template <std::size_t I, class T, cotangent::extent N, cotangent::extent... Rest>
+struct std::tuple_element<I, cotangent::var<T, N, Rest...>> {
+  using type = cotangent::var<T, Rest...>;
+};

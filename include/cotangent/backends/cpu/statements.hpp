@@ -396,14 +396,18 @@ template <class T, unsigned long Bits, unsigned Sources, class E> struct step<co
   }
 };
 
-template <class T, int Dim, unsigned Sources, class E> struct step<index<T, Dim>, Sources, E> {
+template <class T, class A, unsigned Sources, class E> struct step<index<T, A>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
     using reg = typename E::template reg<T>;
-    constexpr int m = E::layout::dims.merged_from[Dim];
+    constexpr extent stride = lane_stride<typename E::layout, A>;
     reg& r = e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0));
-    if constexpr (m < 0) r = reg(T(0));
-    else if constexpr (m < E::layout::dims.rank - 1) r = reg(T(e.at.index[m]));
-    else r = reg(T(e.lane)) + lane_numbers<T, E::lanes>();
+    const index_type<typename E::layout> row = index_type<typename E::layout>(row_offset(A{}, e.at));
+    if constexpr (stride == 0) r = reg(T(row));
+    else if constexpr (stride == 1) r = reg(T(row + e.lane)) + lane_numbers<T, E::lanes>();
+    else {
+      const extent step = value_of<stride>(e.at.slots);
+      r = reg(T(row + extent(e.lane) * step)) + lane_numbers<T, E::lanes>() * reg(T(step));
+    }
   }
 };
 
