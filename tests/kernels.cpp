@@ -84,7 +84,7 @@ template <extent... E, class... S> struct reference<kernel<space<E...>, S...>> {
     std::memcpy(&v, &bits, sizeof v);
     registers[K].number = double(v);
   }
-  template <int K, class T, int D> void step(written::index<T, D>) { registers[K].number = double(index[D]); }
+  template <int K, class T, class A> void step(written::index<T, A>) { registers[K].number = double(T(offset(A{}))); }
   template <int K, class Op, class T, int... R> void step(written::apply<Op, T, R...>) { registers[K].number = double(Op::lane(operand<R>()...)[0]); }
   template <int K, class T, int B, int R, class A, class... X> void step(written::store<T, B, R, A, X...>) {
     static_cast<T*>(buffers[B])[(offset(A{}) + ... + offset(X{}))] = T(registers[R].number);
@@ -254,10 +254,17 @@ TEST_CASE("types mix in one kernel") {
 }
 
 TEST_CASE("constants and indices") {
-  using indices = kernel<space<3, 1, 50>, written::index<std::int32_t, 0>, written::index<std::int32_t, 2>, written::index<std::int32_t, 1>,
+  using indices = kernel<space<3, 1, 50>, written::index<std::int32_t, access<0, 1, 0, 0>>, written::index<std::int32_t, access<0, 0, 0, 1>>, written::index<std::int32_t, access<0, 0, 1, 0>>,
                          written::constant<std::int32_t, 7>, written::apply<mul, std::int32_t, 0, 3>, written::apply<add, std::int32_t, 4, 1>,
                          written::apply<add, std::int32_t, 5, 2>, written::store<std::int32_t, 0, 6, access<0, 50, 50, 1>>>;
   CHECK(agrees<indices>(memory().add<std::int32_t>(150)));
+  // The number of a point, of which dimensions are merged, and other sums of indices.
+  using numbers = kernel<space<7, 33>, written::index<std::int32_t, access<0, 33, 1>>, written::store<std::int32_t, 0, 0, access<0, 33, 1>>>;
+  static_assert(ct::kernels::layout_of<numbers::type>::dims.rank == 1);
+  CHECK(agrees<numbers>(memory().add<std::int32_t>(231)));
+  using sums = kernel<space<slot(0), 33>, written::index<float, access<100, slot(1), -2>>, written::index<double, access<5, 1, 0>>, written::apply<cast<float>, float, 1>,
+                      written::apply<add, float, 0, 2>, written::store<float, 0, 3, access<0, 33, 1>>>;
+  for (extent n : {0, 1, 9}) CHECK(agrees<sums>(memory().add<float>(33 * n), {n, 3}));
   using half = kernel<space<20>, written::load<float, 0, access<0, 1>>, written::constant<float, 0x3f000000>, written::apply<mul, float, 0, 1>,
                       written::store<float, 1, 2, access<0, 1>>>;
   CHECK(agrees<half>(memory().add<float>(20).add<float>(20)));

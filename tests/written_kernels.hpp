@@ -14,7 +14,7 @@ namespace ct = cotangent;
 
 template <class T, int Buffer, class Access, class... Indexed> struct load {};
 template <class T, unsigned long Bits> struct constant {};
-template <class T, int Dim> struct index {};
+template <class T, class Access> struct index {};
 template <class Op, class T, int... Registers> struct apply {};
 template <class T, int Buffer, int Register, class Access, class... Indexed> struct store {};
 template <class Op, class T, int Buffer, int Register, class Access> struct reduce {};
@@ -23,7 +23,7 @@ template <class Op, class T, int Buffer, int Register, class Access> struct redu
 template <class S> struct result_of { using type = void; };
 template <class T, int B, class A, class... X> struct result_of<load<T, B, A, X...>> { using type = T; };
 template <class T, unsigned long V> struct result_of<constant<T, V>> { using type = T; };
-template <class T, int D> struct result_of<index<T, D>> { using type = T; };
+template <class T, class A> struct result_of<index<T, A>> { using type = T; };
 template <class Op, class T, int... R> struct result_of<apply<Op, T, R...>> { using type = T; };
 template <class List, int R> using result_at = typename result_of<std::tuple_element_t<std::size_t(R), List>>::type;
 
@@ -37,8 +37,8 @@ template <class List, class T, unsigned long V> struct form_of<List, constant<T,
   using type = ct::kernels::constant<T, V>;
   static constexpr std::array<int, 0> operands{};
 };
-template <class List, class T, int D> struct form_of<List, index<T, D>> {
-  using type = ct::kernels::index<T, D>;
+template <class List, class T, class A> struct form_of<List, index<T, A>> {
+  using type = ct::kernels::index<T, A>;
   static constexpr std::array<int, 0> operands{};
 };
 template <class List, class Op, class T, int... R> struct form_of<List, apply<Op, T, R...>> {

@@ -312,7 +312,7 @@ constexpr bool has_reduced_factor(const graph& g, int x, int depth = 4) {
 /// term without a factor stays together with it: the difference may be small.
 constexpr value sum_of_scaled(value x, const shape& axes, int depth) {
   if (depth == 0) return {};
-  const node& n = x.get();
+  const std::uint64_t op_id = x.get().op_id;  // no reference: nodes that are added move the others
   const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
   const auto term = [&](value t) {
     if (t.get().op_id == primitive_of<mul_p>.id)
@@ -320,20 +320,20 @@ constexpr value sum_of_scaled(value x, const shape& axes, int depth) {
         if (const value factor = repeated_along({t.b, t.b->g.operand(t.id, k)}, axes)) return factor * reduce_sum({t.b, t.b->g.operand(t.id, 1 - k)}, axes);
     return sum_of_scaled(t, axes, depth - 1);
   };
-  if (n.op_id == primitive_of<neg_p>.id) {
+  if (op_id == primitive_of<neg_p>.id) {
     const value sum = sum_of_scaled(operand(0), axes, depth - 1);
     return sum ? -sum : sum;
   }
   // One such term alone, if the factor is itself made of what rows are reduced to, and the sum waits for no other step, as a product, anyway.
-  if ((n.op_id == primitive_of<mul_p>.id || n.op_id == primitive_of<div_p>.id) && is_floating(n.type)) {
+  if ((op_id == primitive_of<mul_p>.id || op_id == primitive_of<div_p>.id) && is_floating(x.type())) {
     if (x.b->of_elements || axes.rank == x.rank() || !has_reduced_factor(x.b->g, x.id)) return {};
     const scaled_term t(x, axes);
     return t.rest && !is_made_of(x.b->g, t.rest.id, role::opaque, role::element, 2) ? t.sum() : value{};
   }
-  if (n.op_id != primitive_of<add_p>.id && n.op_id != primitive_of<sub_p>.id) return {};
+  if (op_id != primitive_of<add_p>.id && op_id != primitive_of<sub_p>.id) return {};
   const value left = term(operand(0)), right = left ? term(operand(1)) : value{};
   if (!right) return {};
-  return n.op_id == primitive_of<add_p>.id ? left + right : left - right;
+  return op_id == primitive_of<add_p>.id ? left + right : left - right;
 }
 
 }  // namespace cotangent
