@@ -116,3 +116,14 @@ TEST_CASE("per-instance programs: small matrices, Jacobians, indexed rows") {
   check_devices(ct::vmap([](auto i, auto table, auto x) { return rotate(ct::take<0>(table, i), x); }, ct::in_axes<0, ct::none, 0>), 1e-12, index, between<double, 50, 3>(-1, 1),
          between<double, 777, 3>(-1, 1, 1));
 }
+
+TEST_CASE("random numbers, and integers of other widths") {
+  const auto f = [](auto key, auto image) {
+    const auto [a, b] = ct::random::split(key);
+    const auto noise = ct::random::normal<float, 70, 33>(a) * (image / 255.0f);
+    return std::tuple(noise, ct::sum(noise, ct::axis<1>), ct::random::randint<std::int16_t, 50>(b, -3, 1000), ct::random::bits<std::uint64_t, 9>(b), ct::sum(image), (image >> 3) ^ image);
+  };
+  ct::array<std::uint8_t, 70, 33> image;
+  for (int i = 0; i < 70 * 33; ++i) image.data()[i] = std::uint8_t(i * 31);
+  check_devices(f, 2e-6, ct::random::key(5), image);
+}

@@ -40,11 +40,11 @@ template <class V> struct threefry_words {
   }
 
  private:
-  template <int... Rotations> COTANGENT_LANES constexpr COTANGENT_INLINE void rounds(V key0, V key1) {
+  COTANGENT_LANES template <int... Rotations> constexpr COTANGENT_INLINE void rounds(V key0, V key1) {
     (mix<Rotations>(), ...);
     first = first + key0, second = second + key1;
   }
-  template <int Rotation> COTANGENT_LANES constexpr COTANGENT_INLINE void mix() {
+  COTANGENT_LANES template <int Rotation> constexpr COTANGENT_INLINE void mix() {
     first = first + second;
     second = ((second << Rotation) | (second >> (32 - Rotation))) ^ first;
   }
