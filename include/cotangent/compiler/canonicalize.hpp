@@ -608,7 +608,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
       else if (of_packets || sums_along_rows(c)) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
-      else {
+      else v = rows.product(n, c);
+      if (!v.b) {
         product_triangles t = triangles.of_product(n);
         const call product = product_at(n);
         const bool mirrors = is_symmetric_product(product) && t.c == matrix_part::whole;

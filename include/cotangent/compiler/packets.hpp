@@ -247,9 +247,13 @@ class packet_program : by_instance {
   }
 };
 
-/// The extent of a graph whose axes are best taken as those of instances, or 0. Only those of arrays in short rows can gain.
+/// The extent of a graph whose axes are best taken as those of instances, or 0. Only those of arrays in short rows can gain, and not those of
+/// two axes in front of a row of few elements, as of images, which may both be that: rows become their elements (compiler/short_rows.hpp).
 constexpr extent packet_instances(const graph& g) {
   constexpr extent least = 256;
+  const auto are_instances = [&](const shape& dims, int axis) {
+    return axis >= 0 && axis + 1 < dims.rank && (is_symbol(dims[axis]) || dims[axis] >= least) && packet_program(g, dims[axis]).gain() > 0;
+  };
   shape seen;
   extent best = 0, most = 0;
   for (const node& x : g.nodes) {
@@ -258,7 +262,11 @@ constexpr extent packet_instances(const graph& g) {
       const extent e = x.dims[i];
       if ((!is_symbol(e) && e < least) || seen.contains(e) || seen.rank == max_rank) continue;
       seen.push_back(e);
-      if (const extent gain = packet_program(g, e).gain(); gain > most) best = e, most = gain;
+      const extent gain = packet_program(g, e).gain();
+      if (gain <= most) continue;
+      const int other = i + 3 == x.dims.rank ? i + 1 : i + 2 == x.dims.rank ? i - 1 : -1;
+      if (short_rows::has_short_rows(x.dims) && are_instances(x.dims, other)) continue;
+      best = e, most = gain;
     }
   }
   return best;

@@ -8,6 +8,8 @@
 namespace cotangent {
 
 class short_rows {
+  static constexpr extent wide = 8;  // what makes use of vectors
+
  public:
   explicit constexpr short_rows(const graph& g) : g_(g) {
     bool any = false;
@@ -25,6 +27,14 @@ class short_rows {
         if (g[n].op->kind == role::pointwise && has_short_rows(g[n].dims) && (mixes_[std::size_t(o)] || breaks_rows(o))) mixes_[std::size_t(n)] = true;
       }
     }
+  }
+
+  /// Rows of 2 to 7 elements, of which there are many.
+  static constexpr bool has_short_rows(const shape& dims) {
+    constexpr extent many = 64;
+    if (dims.rank < 2) return false;
+    const extent row = dims[dims.rank - 1], rows = dims[dims.rank - 2];
+    return !is_symbol(row) && row >= 2 && row < wide && (is_symbol(rows) || (rows >= wide && (has_symbol(dims) || dims.size() >= many * row)));
   }
 
   /// The reduction n, which is `c` in a builder, of elements; null if it is better one of rows.
@@ -57,6 +67,31 @@ class short_rows {
     return sums_row ? all : assembled(*c.b, results, c.dims, axes_from(0, c.dims.rank - 1));
   }
 
+  /// The product n, which is `c` in a builder, of short rows with a small matrix or vector, as multiply-adds of elements; null if it is
+  /// none. Colours of images, points of batches: rows that one axis has are instances before (compiler/instances.hpp).
+  constexpr value product(int n, const call& c) const {
+    if (mixes_.empty()) return {};
+    const dot_dimensions d = dot_general_p::dimensions(c);
+    const shape rows = c[0].dims(), columns = d.rhs_free(c[1].rank()), kept = axes_from(0, rows.rank - 1);
+    const bool by_rows = d.lhs_batch.rank == 0 && d.lhs_contracted == shape{rows.rank - 1} && has_short_rows(rows) && columns.rank <= 1;
+    const extent width = columns.rank == 0 ? 1 : c[1].dims()[int(columns[0])];
+    if (!by_rows || is_symbol(width) || width >= wide || width == 0) return {};
+    const sequence<value> parts = parts_of(c[0], kept, uses_[std::size_t(g_.operand(n, 0))] > 1);
+    if (parts.empty()) return {};
+    sequence<value> results;
+    for (extent j = 0; j < width; ++j) {
+      value sum;
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        shape where = filled(c[1].rank(), j);
+        where[int(d.rhs_contracted[0])] = extent(k);
+        const value factor = broadcast_in_dim(emit<pick_p>({c[1]}, where), parts[k].dims(), {});
+        sum = sum.b ? emit<fma_p>({parts[k], factor, sum}) : mul(parts[k], factor);
+      }
+      results.push_back(sum);
+    }
+    return columns.rank == 0 ? results[0] : assembled(*c.b, results, c.dims, kept);
+  }
+
   /// Node n, which is v in a builder, put together of its elements; v, if it is better as it is.
   constexpr value put_together(int n, value v) const {
     if (mixes_.empty() || !mixes_[std::size_t(n)] || !whole_[std::size_t(n)] || v.get().is_input() || v.get().op->kind != role::pointwise) return v;
@@ -66,7 +101,6 @@ class short_rows {
   }
 
  private:
-  static constexpr extent wide = 8;  // what makes use of vectors
   const graph& g_;
   flag_list mixes_;  // per node: it has short rows, and something in it does not go on from row to row as they do
   flag_list whole_;  // per node: it is used other than by elements
@@ -76,13 +110,6 @@ class short_rows {
     shape s;
     for (int k = 0; k < g_[n].attribute_count; ++k) s.push_back(g_.attribute(n, k));
     return s;
-  }
-  /// Rows of 2 to 7 elements, of which there are many.
-  static constexpr bool has_short_rows(const shape& dims) {
-    constexpr extent many = 64;
-    if (dims.rank < 2) return false;
-    const extent row = dims[dims.rank - 1], rows = dims[dims.rank - 2];
-    return !is_symbol(row) && row >= 2 && row < wide && (is_symbol(rows) || (rows >= wide && (has_symbol(dims) || dims.size() >= many * row)));
   }
   /// Whether n is a broadcast along its last axis alone, or along all axes but that.
   constexpr bool breaks_rows(int n) const {
@@ -169,17 +196,17 @@ class short_rows {
     const value part = own == filled(own.rank, -1) ? from : picked(from, own, s);
     return part.b ? broadcast_in_dim(part, dims, axes) : value();
   }
-  /// Whether x lies in memory anyway, is a view of what does, or small.
+  /// Whether x lies in memory anyway, is a view of what does, or small, or counts its elements.
   static constexpr bool is_in_memory(value x) {
     constexpr extent small = 64;
     if (!has_symbol(x.dims()) && x.dims().size() <= small) return true;
     for (;;) {
       const node& n = x.get();
-      if (n.is_input()) return true;
+      if (n.is_input() || n.op_id == primitive_of<iota_p>.id) return true;
       if (n.op->kind == role::pointwise || n.op->kind == role::gather || n.op->kind == role::source) return false;
       if (n.op_id == primitive_of<reshape_p>.id) {
         const node& from = operand(x, 0).get();
-        return from.is_input() || (from.op->kind != role::view && is_in_memory(operand(x, 0)));
+        return from.is_input() || from.op_id == primitive_of<iota_p>.id || (from.op->kind != role::view && is_in_memory(operand(x, 0)));
       }
       if (n.op->kind != role::view) return true;
       x = operand(x, 0);

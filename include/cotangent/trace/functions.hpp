@@ -729,14 +729,22 @@ template <text Subscripts> struct einsum_function {
   }
 };
 
+/// The greatest number that an index may be which was unsigned; -1 for others.
+constexpr extent greatest_index(value i) {
+  if (i.get().op_id != primitive_of<convert_p>.id) return -1;
+  const dtype from = i.b->g[i.b->g.operand(i.id, 0)].type;
+  return is_unsigned_integer(from) && size_of(from) < 8 ? (extent(1) << (8 * size_of(from))) - 1 : -1;
+}
 /// Indices into n places; negative ones count from the end.
-constexpr value from_start(value i, extent n) { return select(lt(i, zeros_like(i)), i + extent_like(i, n), i); }
+constexpr value from_start(value i, extent n) { return greatest_index(i) >= 0 ? i : select(lt(i, zeros_like(i)), i + extent_like(i, n), i); }
 /// The start of `size` elements along axis `axis` of x, clamped so that they lie inside; negative ones count from the end.
 /// That there are so many is checked when the program runs, where only that can tell.
 constexpr value clamped_start(value i, value x, int axis, extent size) {
   const extent n = x.dims()[axis];
   symbol_table& s = i.b->symbols;
   if (is_symbol(n) ? n != size : is_symbol(size)) s.require_at_least(n, size);
+  const extent greatest = greatest_index(i);
+  if (greatest >= 0 && !is_symbol(n) && greatest <= n - size) return i;
   const value last = is_symbol(n) || is_symbol(size) ? extent_like(i, n) - extent_like(i, size) : full_like(i, double(n - size));
   return clamp(zeros_like(i), from_start(i, n), last);
 }
@@ -854,13 +862,14 @@ struct take_function {
       x.b->fail(message{} << "take: axis " << k << " of " << x.dims() << " is empty");
       return x;
     }
-    const value inside = clamped_start(i, x, k, 1), ok = eq(inside, from_start(i, n));
+    const value inside = clamped_start(i, x, k, 1), from = from_start(i, n);
     if (x.b->failed()) return x;
     const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
+    if (inside == from) return r;
     value fill;
     if (is_floating(r.type())) fill = full_like(r, __builtin_nan(""));
     else fill = constant_from_bits(*r.b, r.type(), r.dims(), is_signed_integer(r.type()) ? std::uint64_t(1) << (8 * size_of(r.type()) - 1) : r.type() == dtype::boolean ? 1 : ~std::uint64_t(0));
-    return select(broadcast_in_dim(ok, dims, where), r, fill);
+    return select(broadcast_in_dim(eq(inside, from), dims, where), r, fill);
   }
 };
 struct take_along_axis_function {
@@ -937,7 +946,7 @@ template <class P> struct at_function {
     for (int i = 0; i < n; ++i) {
       value& v = indices[std::size_t(i)];
       const extent e = x.dims()[i];
-      v = select(lt(v, zeros_like(v)), v + extent_like(v, e), v);
+      v = from_start(v, e);
       v = broadcast_in_dim(v, dims, axes_from(0, index_rank));
     }
     return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, once || unique);

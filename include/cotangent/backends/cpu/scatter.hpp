@@ -43,7 +43,7 @@ template <class P, class T> class scatter {
   /// How many copies of the result are worth while; 1: none.
   extent copies() const {
     constexpr extent fewest = 4, most = 8, updates = 12;  // for each number of a copy
-    if constexpr (!std::is_same_v<P, scatter_add_p> || !std::is_floating_point_v<T>) return 1;
+    if constexpr (!std::is_same_v<P, scatter_add_p> || std::is_same_v<T, bool>) return 1;
     const extent all = x_.dims.size(), worthy = all > 0 ? places_.blocks * places_.size / (updates * all) : 1;
     return worthy < fewest ? 1 : smaller(worthy, most);
   }

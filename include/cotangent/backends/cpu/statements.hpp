@@ -45,7 +45,7 @@ template <int N, int Bytes, count_by_type Count> struct register_file {
   }
 };
 
-template <class Layout> inline constexpr int mask_bytes = Layout::shape.widest == 1 ? 4 : Layout::shape.widest;
+template <class Layout> inline constexpr int mask_bytes = Layout::shape.widest;
 
 template <class Layout, int N> using constant_registers = register_file<N, mask_bytes<Layout>, Layout::shape.constants>;
 template <class Layout, int N> using fixed_registers = register_file<N, mask_bytes<Layout>, Layout::shape.fixed>;

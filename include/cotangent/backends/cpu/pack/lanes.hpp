@@ -202,15 +202,18 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> lane_numbe
 template <class U, class T, int N> COTANGENT_HOST_INLINE pack<U, N> convert(pack<T, N> x) {
   constexpr int widest = sizeof(T) > sizeof(U) ? sizeof(T) : sizeof(U);
   if constexpr (std::is_same_v<T, U>) return x;
-  else if constexpr (std::is_integral_v<T> && sizeof(T) <= 2 && std::is_floating_point_v<U>) return convert<U>(convert<std::int32_t>(x));
+  else if constexpr ((std::is_integral_v<T> && sizeof(T) <= 2 && std::is_floating_point_v<U>) || (std::is_floating_point_v<T> && std::is_integral_v<U> && sizeof(U) <= 2))
+    return convert<U>(convert<std::int32_t>(x));
   else if constexpr (std::is_integral_v<T> && sizeof(T) == 1 && std::is_integral_v<U> && sizeof(U) > 2 && vector_widens_bytes<N * int(sizeof(U))>) {
     pack<U, N> r;
     r.set_part(0, vector_from_bytes<typename pack<U, N>::part_type, std::is_signed_v<T>>(x.part(0)));
     return r;
   } else if constexpr (std::is_integral_v<T> && sizeof(U) > 2 * sizeof(T)) {
-    // GCC 12 widens one step at a time well, and two steps by scalars.
+    // GCC 12 widens and narrows one step at a time well, and two steps by scalars.
     using next = typename integer_of_bytes<2 * int(sizeof(T))>::type;
     return convert<U>(convert<std::conditional_t<std::is_signed_v<T>, next, std::make_unsigned_t<next>>>(x));
+  } else if constexpr (std::is_integral_v<T> && std::is_integral_v<U> && 2 * sizeof(U) < sizeof(T)) {
+    return convert<U>(convert<typename integer_of_bytes<int(sizeof(T)) / 2>::type>(x));
   } else if constexpr (N * widest > native_bytes) return join(convert<U>(lower(x)), convert<U>(upper(x)));
   else {
     pack<U, N> r;
