@@ -38,7 +38,11 @@ template <class P, class T> class scatter {
     if (places_.size > 0 && x_.dims.size() > 0) in_order(row(first), row(last));
   }
   void run_rows(extent first, extent last) const { run_blocks(row(first), row(last)); }
-  void run() const { run_blocks(0, places_.blocks); }
+  void run() const {
+    const extent count = copies();
+    if (count > 1) run_copies(count);
+    else run_blocks(0, places_.blocks);
+  }
 
   /// How many copies of the result are worth while; 1: none.
   extent copies() const {
@@ -89,6 +93,20 @@ template <class P, class T> class scatter {
 
   /// The first block of a row.
   extent row(extent i) const { return rows_ > 0 ? places_.blocks / rows_ * i : 0; }
+  /// Combines shares of the updates into copies of the result: as many for any number of threads.
+  void run_copies(extent count) const {
+    const scratch memory(std::size_t(count * copy_bytes()));
+    const auto run_share = [&](extent share, const auto& run) {
+      const scatter copy = into(memory.data() + share * copy_bytes());
+      copy.clear();
+      run(copy, places_.blocks * share / count, places_.blocks * (share + 1) / count);
+    };
+    if (many_threads())
+      for (extent share = 0; share < count; ++share) run_share(share, [](const scatter& copy, extent begin, extent end) { copy.run_blocks(begin, end); });
+    else
+      parallel_for(count, [&](extent share) { run_share(share, [](const scatter& copy, extent begin, extent end) { copy.in_order(begin, end); }); });
+    add(memory.data(), count);
+  }
   void run_blocks(extent begin, extent end) const {
     const extent blocks = end - begin;
     if (blocks == 0 || places_.size == 0 || x_.dims.size() == 0) return;
