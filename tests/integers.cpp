@@ -64,7 +64,8 @@ template <class T, ct::extent N> void check_pointwise() {
 TEMPLATE_TEST_CASE("integers of all widths, point by point", "", std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t) {
   check_pointwise<TestType, 1>();
   check_pointwise<TestType, 1003>();
-  check_devices(pointwise, 0, integers<TestType, 203>(1), integers<TestType, 203>(2), distances<TestType, 203>());
+  if constexpr (sizeof(TestType) == 1 || sizeof(TestType) == 8 || std::is_same_v<TestType, std::uint32_t>)  // the others differ in their width alone
+    check_devices(pointwise, 0, integers<TestType, 203>(1), integers<TestType, 203>(2), distances<TestType, 203>());
 }
 
 TEMPLATE_TEST_CASE("integers of all widths, rearranged and reduced", "", std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t) {
@@ -95,7 +96,7 @@ TEMPLATE_TEST_CASE("integers of all widths, rearranged and reduced", "", std::in
   CHECK((largest == in_order.back() && least == in_order.front() && x(place()) == in_order.back()));
   const T beyond = std::is_signed_v<T> ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
   CHECK(taken == ct::array<T, 5>{x(0), x(20), x(40), x(60), beyond});
-  check_devices(f, 0, x);
+  if constexpr (std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::int16_t> || std::is_same_v<T, std::uint64_t>) check_devices(f, 0, x);
   // Batches, over run-time extents as well.
   const auto rows = [](auto x) { return ct::sum(x, ct::axis<-1>) + ct::vmap([](auto row) { return ct::dot(row, row) + row(0); })(x); };
   for (int n : {0, 1, 37}) {
@@ -156,4 +157,13 @@ TEST_CASE("literals wrap around in the array's type, and promotion follows the l
   CHECK(scaled == ct::array<float, 3>{0.5f, 1, 100});
   CHECK(big == ct::array<std::uint32_t, 3>{3000000000u, 1705032704u, 3635412992u});
   CHECK(ct::jit([](auto x, auto k) { return x(k); })(words, ct::array<std::uint32_t>(2u)) == 4000000000u);
+}
+
+TEST_CASE("bits as elements of another type") {
+  const ct::array<float, 4> x{1, -2, 0.5f, -0.0f};
+  const auto words = ct::jit([](auto x) { return ct::bit_cast<std::uint32_t>(x); })(x);
+  CHECK(words == ct::array<std::uint32_t, 4>{0x3f800000u, 0xc0000000u, 0x3f000000u, 0x80000000u});
+  CHECK(ct::array<float, 4>(ct::bit_cast<float>(words)) == x);
+  const auto halved = ct::jit([](auto x) { return ct::bit_cast<double>(ct::bit_cast<std::int64_t>(x) - (std::int64_t(1) << 52)); })(ct::array<double, 3>{8, -3, 0.1});
+  CHECK(halved == ct::array<double, 3>{4, -1.5, 0.05});
 }

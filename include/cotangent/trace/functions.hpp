@@ -287,6 +287,10 @@ template <value (*Op)(value, int, bool), class P> struct cumulative_function {
   }
 };
 
+struct bit_cast_function {
+  dtype type;
+  constexpr value operator()(value x) const { return bit_cast(x, type); }
+};
 struct astype_function {
   dtype to;
   constexpr value operator()(value x) const {

@@ -80,6 +80,9 @@ template <traced V, class A> constexpr auto array_constant(const V& beside, cons
 /// x as element type T; floating to integer truncates.
 template <class T, tensor X> constexpr auto astype(const X& x) { return apply<astype_function{dtype_of<T>}>(x); }
 
+/// The bits of x as elements of type T, which are as wide. JAX: lax.bitcast_convert_type.
+template <class T, tensor X> constexpr auto bit_cast(const X& x) { return apply<bit_cast_function{dtype_of<T>}>(x); }
+
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto operator+(const A& a, const B& b) { return apply_mixed<binary_function<&add, add_p>{}>(a, b); }
 template <class A, class B> requires tensor_pair<A, B>
