@@ -19,8 +19,10 @@ template <class T, class First, class Next> void run_along(const shape& dims, co
   if (dims.size() == 0) return;
   const extent length = lines.count * lines.behind, step = attributes[1] != 0 ? -lines.behind : lines.behind;
   const extent start = attributes[1] != 0 ? length - lines.behind : 0;
-  constexpr extent task_elements = 1 << 15, narrow = 256;
-  const extent wanted = divide_up(task_elements, lines.count), width = smaller(lines.behind, wanted > narrow ? wanted : narrow);
+  // As wide as threads allow: memory is read ahead along rows. The row before stays in the nearest cache.
+  constexpr extent task_elements = 1 << 15, narrow = 256, wide = 4096;
+  const extent wanted = std::max(divide_up(task_elements, lines.count), smaller(wide, divide_up(lines.behind, num_threads())));
+  const extent width = smaller(lines.behind, std::max(wanted, narrow));
   const extent blocks = divide_up(lines.behind, width), together = divide_up(task_elements, lines.count * width);
   const auto run_block = [&](extent i, extent column) {
     extent at = i * length + start + column;

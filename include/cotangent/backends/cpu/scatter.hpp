@@ -39,15 +39,15 @@ template <class P, class T> class scatter {
   }
   void run_rows(extent first, extent last) const { run_blocks(row(first), row(last)); }
   void run() const {
-    const extent count = copies();
-    if (count > 1) run_copies(count);
-    else run_blocks(0, places_.blocks);
+    if constexpr (adds_up)
+      if (const extent count = copies(); count > 1) return run_copies(count);
+    run_blocks(0, places_.blocks);
   }
 
   /// How many copies of the result are worth while; 1: none.
   extent copies() const {
     constexpr extent fewest = 4, most = 8, updates = 12;  // for each number of a copy
-    if constexpr (!std::is_same_v<P, scatter_add_p> || std::is_same_v<T, bool>) return 1;
+    if constexpr (!adds_up) return 1;
     const extent all = x_.dims.size(), worthy = all > 0 ? places_.blocks * places_.size / (updates * all) : 1;
     return worthy < fewest ? 1 : smaller(worthy, most);
   }
@@ -76,6 +76,7 @@ template <class P, class T> class scatter {
   }
 
  private:
+  static constexpr bool adds_up = std::is_same_v<P, scatter_add_p> && !std::is_same_v<T, bool>;
   static constexpr extent at_once = 256, most_ranges = 64, side_by_side = 4;
   using point = pack<T, 4>;
   const scatter_places places_;
