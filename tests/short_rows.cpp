@@ -34,6 +34,12 @@ constexpr auto slopes_of_vectors = ct::grad([](auto x, auto w, auto v) {
   const auto y = std::get<1>(of_vectors(x, w, v));
   return ct::sum(ct::square(y)) + ct::sum(ct::tanh(std::get<12>(of_vectors(x, w, v))));
 }, ct::wrt<0, 1, 2>);
+/// Colours of images by a small matrix, from both sides, of what is computed as well.
+constexpr auto of_colours = [](auto x, auto m, auto v) {  // [h, w, 3] [3, 4] [3]
+  return std::tuple(ct::matmul(x, m), ct::matmul(x, v), ct::clip(ct::matmul(ct::sin(x), m) + 0.1, 0.0, 1.0), ct::einsum<"hwc,dc->hwd">(x, ct::transpose(m)), ct::sum(ct::matmul(x * 2.0, v)),
+                    ct::matmul(ct::astype<std::int32_t>(x * 10.0), ct::astype<std::int32_t>(m * 10.0)), x - ct::matmul(x, ct::expand_dims<1>(v)));
+};
+constexpr auto slopes_of_colours = ct::grad([](auto x, auto m, auto v) { return ct::sum(ct::square(ct::matmul(ct::tanh(x), m))) + ct::sum(ct::exp(ct::matmul(x, v))); }, ct::wrt<0, 1, 2>);
 constexpr auto pooled = [](auto x) { return ct::max(ct::reshape<4, 50, 2, 40, 2>(ct::exp(x)), ct::axis<2, 4>); };
 }  // namespace
 
@@ -67,6 +73,26 @@ TEST_CASE("arrays of short vectors, with numbers per vector and per component") 
     check_jit(slopes_of_vectors, 1e-12, xs, ws, v);
   }
   CHECK(ct::jit([](auto a, auto b) { return a * ct::expand_dims<-1>(b); }).kernels(x, w).find("over [5,20]") != std::string::npos);  // lanes are vectors
+}
+
+TEST_CASE("products of short rows with small matrices are multiply-adds of elements") {
+  const auto m = between<double, 3, 4>(-1, 1);
+  const ct::array<double, 3> v{0.5, -0.25, 1};
+  const auto x = between<double, 13, 21, 3>(-1, 1);
+  check_jit(of_colours, 1e-13, x, m, v);
+  check_jit(slopes_of_colours, 1e-12, x, m, v);
+  check_jit(of_colours, 1e-5, as<float>(x), as<float>(m), as<float>(v));
+  for (int n : {0, 1, 19}) {
+    ct::array<double, ct::dyn, ct::dyn, 3> y({n, 20, 3});
+    for (ct::extent i = 0; i < y.size(); ++i) y.data()[i] = std::sin(double(i) * i);
+    check_jit(of_colours, 1e-13, y, m, v);
+    check_jit(slopes_of_colours, 1e-12, y, m, v);
+  }
+  // Of an image's bytes and of its two large axes as well: one kernel, without packets of one axis.
+  const auto tint = [](auto image, auto m) { return ct::matmul(ct::astype<float>(image), m); };
+  const ct::array<std::uint8_t, 300, 500, 3> image = ct::full<std::uint8_t, 300, 500, 3>(200);
+  CHECK(ct::jit(tint).kernels(image, as<float>(m)).find("\n1 steps, arena of 0 bytes") != std::string::npos);
+  CHECK(ct::jit(tint)(image, as<float>(m))(299, 499, 3) == Approx(200 * (m(0, 3) + m(1, 3) + m(2, 3))).margin(1e-4));
 }
 
 TEST_CASE("a pool is one kernel of what it pools, in which no lane is idle, and keeps NaN") {
