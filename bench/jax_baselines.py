@@ -575,8 +575,17 @@ def quadratic():
     return "quadratic forms of 100,000 vectors [10]", jax.vmap(lambda x, a: x @ (a @ x), (0, None)), (uniform(0.1, 1, 100000, 10), uniform(0.1, 1, 10, 10))
 
 
+def colours():
+    image = jnp.array(np.random.default_rng(1).integers(0, 256, (512, 512, 3), np.uint8))
+    return "colours of bytes [512, 512, 3] by a matrix [3, 3]", lambda x, m: x.astype(jnp.float32) @ m, (image, uniform(0.1, 1, 3, 3))
+
+
+def mean_square():
+    return "mean square of 1,000,000 uniform random numbers", lambda k: jnp.mean(jnp.square(jax.random.uniform(k, (1000000,)))), (jax.random.PRNGKey(7),)
+
+
 def arrays():
-    for case in (bag_slope, relaxed, fitted, quadratic):
+    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

@@ -1,4 +1,4 @@
-/// Small programs: Jacobi's iteration on what is inside of a grid, fits of curves, quadratic forms.
+/// Small programs: Jacobi's iteration on what is inside of a grid, fits of curves, quadratic forms, random numbers.
 
 #include "arrays.hpp"
 
@@ -72,6 +72,32 @@ void quadratic_by_hand(float* y, const points& x, const form& a) {
   }
 }
 
+using key = ct::array<std::uint32_t, 2>;
+constexpr auto mean_square = [](auto k) { return ct::mean(ct::square(ct::random::uniform<float, 1000000>(k))); };
+void mean_square_by_hand(float* y, const key& k) {
+  constexpr int block = 1000;
+  const std::uint32_t keys[] = {k(0), k(1), k(0) ^ k(1) ^ 0x1BD11BDAu};
+  constexpr int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  double sum = 0;
+  for (int first = 0; first < 1000000; first += block) {
+    float squares[block], of_block = 0;
+    for (int i = 0; i < block; ++i) {
+      std::uint32_t a = keys[0], b = std::uint32_t(first + i) + keys[1];
+#pragma GCC unroll 5
+      for (int round = 0; round < 5; ++round) {
+#pragma GCC unroll 4
+        for (int turn : rotations[round % 2]) a += b, b = (b << turn | b >> (32 - turn)) ^ a;
+        a += keys[(round + 1) % 3], b += keys[(round + 2) % 3] + std::uint32_t(round + 1);
+      }
+      const float u = float(int((a ^ b) >> 9)) * 0x1p-23f;
+      squares[i] = u * u;
+    }
+    for (float x : squares) of_block += x;
+    sum += of_block;
+  }
+  *y = float(sum / 1000000);
+}
+
 }  // namespace
 
 void add_programs() {
@@ -82,6 +108,7 @@ void add_programs() {
       for (int k = 0; k < 50; ++k) y(i, k) += (0.6f + 0.0003f * float(i)) * std::exp(-0.8f * t(k)) + 0.7f;
   });
   row<points, form>("quadratic forms of 100,000 vectors [10]", quadratic, quadratic_by_hand, some_numbers);
+  row<key>("mean square of 1,000,000 uniform random numbers", mean_square, mean_square_by_hand, [](bench::source&, key& k) { k = ct::random::key(7); });
 }
 
 }  // namespace arrays

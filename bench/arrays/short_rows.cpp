@@ -37,6 +37,8 @@ using vectors = ct::array<float, 64, 500, 3>;
 using numbers = ct::array<float, 64, 500>;
 using image = ct::array<float, 512, 512, 3>;
 using colour = ct::array<float, 3>;
+using bytes = ct::array<std::uint8_t, 512, 512, 3>;
+using mixture = ct::array<float, 3, 3>;
 
 }  // namespace
 
@@ -69,6 +71,15 @@ void add_short_rows() {
       for (int k = 0; k < 3; ++k) y[3 * i + k] = p[k] * over;
     }
   }, some_numbers);
+  row<bytes, mixture>("colours of bytes [512, 512, 3] by a matrix [3, 3]", [](auto x, auto m) { return ct::matmul(ct::astype<float>(x), m); }, [](float* y, const bytes& x, const mixture& m) {
+    for (int i = 0; i < 262144; ++i) {
+      const std::uint8_t* p = x.data() + 3 * i;
+      for (int k = 0; k < 3; ++k) y[3 * i + k] = float(p[0]) * m(0, k) + float(p[1]) * m(1, k) + float(p[2]) * m(2, k);
+    }
+  }, [](bench::source& s, bytes& x, mixture& m) {
+    for (std::uint8_t& b : x) b = std::uint8_t(s.index(256));
+    s.uniform(0.1, 1, m);
+  });
 }
 
 }  // namespace arrays
