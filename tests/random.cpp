@@ -82,6 +82,11 @@ TEST_CASE("integers, choices and orders") {
   CHECK(words == ct::array<std::uint32_t, 3>{3125294276u, 3383865362u, 780371127u});
   CHECK(none == ct::array<int, 3>{5, 5, 5});
   CHECK(events == ct::array<bool, 8>{false, false, false, false, false, false, true, false});
+  // The same of a key outside of a trace.
+  CHECK(ct::array<bool, 8>(rnd::bernoulli<8>(key, 0.3)) == events);
+  CHECK(ct::array<int, 5>(rnd::randint<int, 5>(key, -5, 1000)) == some);
+  CHECK(ct::array<int, 6>(rnd::rademacher<int, 6>(key)) == signs);
+  CHECK(ct::array<float, 3>(rnd::uniform<float, 3>(key, -2, 3)) == ct::jit([](auto k) { return rnd::uniform<float, 3>(k, -2, 3); })(key));
   CHECK(signs == ct::array<int, 6>{1, -1, -1, -1, 1, -1});
   CHECK(order == ct::array<int, 12>{7, 4, 2, 5, 3, 6, 10, 11, 8, 9, 0, 1});
   const ct::array<int, 3000> longer = rnd::permutation<3000>(key);

@@ -196,6 +196,21 @@ def where(body):
     body.add(f"ct::where({x.name} > {THRESHOLD}, {y.name}, {z.name if z else '0.0'})", shape, max(y.bound, z.bound if z else 0))
 
 
+@operation(3)
+def noise(body):
+    x = body.pick(lambda v: is_static(v.shape))
+    if x:
+        shape = "".join(f", {e}" for e in x.shape)
+        body.add(f"{x.name} * (0.5 + ct::astype<double>(ct::random::uniform<float{shape}>(ct::random::key({body.rng.randrange(1000)}))))", x.shape, 1.5 * x.bound)
+
+
+@operation(3)
+def narrow_integers(body):
+    if x := body.pick(lambda v: v.is_argument):  # whose numbers are the same everywhere
+        kind = body.rng.choice(["std::uint8_t", "std::int8_t", "std::uint16_t", "std::uint32_t"])
+        body.add(f"ct::astype<double>((ct::astype<{kind}>(ct::abs({x.name}) * 30.0) * 5 + 3) >> 1) * 0.01", x.shape, 2)
+
+
 # ---- views and shapes ----
 
 

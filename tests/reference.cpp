@@ -310,7 +310,10 @@ struct interpreter {
   double cast(dtype t, double v) const {
     if (t == dtype::float32) return rounded ? double(float(v)) : v;
     if (t == dtype::boolean) return v != 0;
-    if (t == dtype::int32) return double(std::int32_t(std::int64_t(v)));
+    if (ct::is_integer(t) && ct::size_of(t) < 8) {
+      const std::uint64_t bits = ct::wrapped_bits(t, std::uint64_t(std::int64_t(v)));
+      return ct::is_unsigned_integer(t) ? double(bits) : double(std::int64_t(bits));
+    }
     if (t == dtype::int64) return double(std::int64_t(v));
     return v;
   }
@@ -368,6 +371,13 @@ struct interpreter {
       for (std::size_t i = 0; i < r.x.size(); ++i) r.x[i] = least(greatest(in(1).x[i], in(0).x[i]), in(2).x[i]);
     } else if (name == "convert") {
       r.x = in(0).x;
+    } else if (name == "random_bits" && x.type == dtype::uint32) {
+      for (std::size_t i = 0; i < r.x.size(); ++i) {
+        const ct::threefry_words<std::uint32_t> words(std::uint32_t(in(0).x[i]), std::uint32_t(in(1).x[i]), 0, std::uint32_t(in(2).x[i]));
+        r.x[i] = words.first ^ words.second;
+      }
+    } else if (name == "bit_cast" && x.type == dtype::float32 && in(0).type == dtype::uint32) {
+      for (std::size_t i = 0; i < r.x.size(); ++i) r.x[i] = std::bit_cast<float>(std::uint32_t(in(0).x[i]));
     } else if (name == "constant") {
       for (double& v : r.x) v = ct::constant_value(x.type, x.bits);
     } else if (name == "dense") {
@@ -649,7 +659,7 @@ struct interpreter {
       double& v = r.x[offset(r.dims, kept)];
       const double y = in.x[offset(in.dims, i)];
       v = name == "reduce_sum" ? v + y : name == "reduce_prod" ? v * y : name == "reduce_max" ? greatest(v, y) : name == "reduce_min" ? least(v, y) : name == "reduce_and" ? double(v != 0 && y != 0) : double(v != 0 || y != 0);
-      if (x.type == dtype::int32 || x.type == dtype::int64) v = cast(x.type, v);
+      if (ct::is_integer(x.type)) v = cast(x.type, v);
     });
   }
 };

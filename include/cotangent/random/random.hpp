@@ -252,14 +252,18 @@ struct folded_key {
   }
 };
 
-/// A parameter in the trace of a key; numbers as elements of type T.
-template <class T, class K, class X> constexpr auto parameter(const K& key, const X& x) {
-  if constexpr (number<X>) return var<T>(constant_from_bits(*key.b, dtype_of<T>, {}, cotangent::bits_of(T(x))));
+/// A parameter in the trace of a key.
+template <class K, class X> constexpr auto parameter(const K& key, const X& x) {
+  if constexpr (number<X>) return var<X>(constant_from_bits(*key.b, dtype_of<X>, {}, cotangent::bits_of(x)));
   else return as_var(key, x);
+}
+template <class T, class X> constexpr decltype(auto) number_as(const X& x) {
+  if constexpr (number<X>) return T(x);
+  else return (x);
 }
 /// Fn of a key and parameters, of which numbers become elements of type T.
 template <auto Fn, class T, class K, class... X> constexpr auto draw(const K& key, const X&... x) {
-  return defer_call<false>([](const auto& k, const auto&... v) { return apply<Fn>(k, parameter<T>(k, v)...); }, key, x...);
+  return defer_call<false>([](const auto& k, const auto&... v) { return apply<Fn>(k, parameter(k, v)...); }, key, number_as<T>(x)...);
 }
 
 }  // namespace functions
