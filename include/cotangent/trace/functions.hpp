@@ -866,14 +866,14 @@ struct take_function {
       x.b->fail(message{} << "take: axis " << k << " of " << x.dims() << " is empty");
       return x;
     }
-    const value inside = clamped_start(i, x, k, 1), from = from_start(i, n);
+    const value inside = clamped_start(i, x, k, 1), from = from_start(i, n), ok = inside == from ? value() : eq(inside, from);
     if (x.b->failed()) return x;
     const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
-    if (inside == from) return r;
+    if (!ok) return r;  // all indices are inside
     value fill;
     if (is_floating(r.type())) fill = full_like(r, __builtin_nan(""));
     else fill = constant_from_bits(*r.b, r.type(), r.dims(), is_signed_integer(r.type()) ? std::uint64_t(1) << (8 * size_of(r.type()) - 1) : r.type() == dtype::boolean ? 1 : ~std::uint64_t(0));
-    return select(broadcast_in_dim(eq(inside, from), dims, where), r, fill);
+    return select(broadcast_in_dim(ok, dims, where), r, fill);
   }
 };
 struct take_along_axis_function {
