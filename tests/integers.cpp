@@ -157,6 +157,9 @@ TEST_CASE("literals wrap around in the array's type, and promotion follows the l
   CHECK(scaled == ct::array<float, 3>{0.5f, 1, 100});
   CHECK(big == ct::array<std::uint32_t, 3>{3000000000u, 1705032704u, 3635412992u});
   CHECK(ct::jit([](auto x, auto k) { return x(k); })(words, ct::array<std::uint32_t>(2u)) == 4000000000u);
+  // Indices that were unsigned are not negative, unless they wrapped around.
+  CHECK(ct::jit([](auto x, auto k) { return ct::take<0>(x, k); })(words, bytes) == ct::array<std::uint32_t, 3>{2u, 4000000000u, 4294967295u});
+  CHECK(ct::jit([](auto x, auto k) { return x(ct::astype<std::int32_t>(k)); })(words, ct::array<std::uint32_t>(4294967295u)) == 4000000000u);
 }
 
 TEST_CASE("bits as elements of another type") {

@@ -733,11 +733,11 @@ template <text Subscripts> struct einsum_function {
   }
 };
 
-/// The greatest number that an index may be which was unsigned; -1 for others.
+/// The greatest number that an index may be which was a narrower unsigned one; -1 for others.
 constexpr extent greatest_index(value i) {
   if (i.get().op_id != primitive_of<convert_p>.id) return -1;
   const dtype from = i.b->g[i.b->g.operand(i.id, 0)].type;
-  return is_unsigned_integer(from) && size_of(from) < 8 ? (extent(1) << (8 * size_of(from))) - 1 : -1;
+  return is_unsigned_integer(from) && size_of(from) < size_of(i.type()) ? (extent(1) << (8 * size_of(from))) - 1 : -1;
 }
 /// Indices into n places; negative ones count from the end.
 constexpr value from_start(value i, extent n) { return greatest_index(i) >= 0 ? i : select(lt(i, zeros_like(i)), i + extent_like(i, n), i); }
