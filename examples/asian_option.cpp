@@ -16,7 +16,7 @@ namespace ct = cotangent;
 
 // ---- the model: everything that is traced ----
 
-constexpr ct::extent paths = 1 << 18;
+constexpr ct::extent root_of_paths = 512, paths = root_of_paths * root_of_paths;
 constexpr int fixings = 64;
 constexpr double strike = 100, years = 1;
 
@@ -24,7 +24,7 @@ constexpr double strike = 100, years = 1;
 /// interest rate; the price follows a geometric Brownian motion.
 constexpr auto payoffs = [](auto market, auto key) {
   const auto [spot, volatility, rate] = market;
-  const auto drift = (rate - 0.5 * volatility * volatility) * (years / fixings), spread = volatility * std::sqrt(years / fixings);
+  const auto variance = volatility * volatility * (years / fixings), drift = rate * (years / fixings) - 0.5 * variance, spread = ct::sqrt(variance);
   const auto step = [=](auto i, auto state) {
     const auto [log_price, sum, sum_of_logs] = state;
     const auto next = log_price + drift + spread * ct::random::normal<float>(ct::random::fold_in(key, i));
@@ -32,7 +32,8 @@ constexpr auto payoffs = [](auto market, auto key) {
   };
   const auto zero = ct::zeros_like(spot);
   const auto [end, sum, sum_of_logs] = ct::fori_loop<0, fixings>(step, std::tuple(ct::log(spot), zero, zero));
-  const auto call = [=](auto mean) { return ct::exp(-rate * years) * ct::maximum(mean - strike, 0); };
+  const auto discount = ct::exp(-rate * years);
+  const auto call = [=](auto mean) { return discount * ct::maximum(mean - strike, 0); };
   return std::tuple(call(sum / fixings), call(ct::exp(sum_of_logs / fixings)));
 };
 
@@ -40,11 +41,12 @@ constexpr auto payoffs = [](auto market, auto key) {
 constexpr auto geometric_price = [](auto market) {
   const auto [spot, volatility, rate] = market;
   const double n = fixings;
-  const auto mean = ct::log(spot) + (rate - 0.5 * volatility * volatility) * (years * (n + 1) / (2 * n));
+  const auto growth = (rate - 0.5 * volatility * volatility) * (years * (n + 1) / (2 * n));
   const auto variance = volatility * volatility * (years * (n + 1) * (2 * n + 1) / (6 * n * n)), deviation = ct::sqrt(variance);
-  const auto normal_distribution = [](auto x) { return 0.5 * ct::erfc(-x * std::sqrt(0.5)); };
-  const auto d = (mean - std::log(strike)) / deviation;
-  return ct::exp(-rate * years) * (ct::exp(mean + 0.5 * variance) * normal_distribution(d + deviation) - strike * normal_distribution(d));
+  constexpr double root_of_half = 0.70710678118654752440;
+  const auto normal_distribution = [=](auto x) { return 0.5 * ct::erfc(-x * root_of_half); };
+  const auto d = (ct::log(spot / strike) + growth) / deviation;
+  return ct::exp(-rate * years) * (spot * ct::exp(growth + 0.5 * variance) * normal_distribution(d + deviation) - strike * normal_distribution(d));
 };
 
 constexpr auto all_payoffs = [](auto market, auto key) { return ct::vmap(payoffs, ct::in_axes<ct::none, 0>)(market, ct::random::split<paths>(key)); };
@@ -57,7 +59,7 @@ constexpr auto simulated_geometric_price = [](auto market, auto key) { return ct
 constexpr auto price = [](auto market, auto key) {
   const auto [arithmetic, geometric] = all_payoffs(market, key);
   const auto more = arithmetic - geometric;
-  const auto error = [](auto x) { return ct::std_(x) / std::sqrt(double(paths)); };
+  const auto error = [](auto x) { return ct::std_(x) / double(root_of_paths); };
   return std::tuple(geometric_price(market) + ct::mean(more), ct::stack<0>(error(arithmetic), error(more)));
 };
 
