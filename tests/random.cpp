@@ -154,6 +154,26 @@ TEST_CASE("random numbers of run-time shapes, in loops, and inside of kernels") 
   check_devices([](auto k) { return std::tuple(rnd::bits<std::uint32_t, 1000>(k), rnd::bits<std::uint64_t, 1000>(k), rnd::permutation<1000>(k), ct::sum(rnd::uniform<double, 300, 7>(k), ct::axis<0>)); }, 1e-12, key);
 }
 
+TEST_CASE("first weights of networks are those of jax.nn.initializers") {
+  namespace init = ct::nn::initializers;
+  const auto weights = ct::jit([](auto k) {
+    return std::tuple(init::lecun_normal<float, 3, 2>(k), init::lecun_uniform<float, 3, 2>(k), init::glorot_normal<float, 3, 2>(k), init::glorot_uniform<float, 3, 2>(k), init::he_normal<float, 3, 2>(k),
+                      init::he_uniform<float, 3, 2>(k), init::normal<float, 3>(k), init::uniform<float, 3>(k), init::truncated_normal<float, 3>(k));
+  });
+  const auto [lecun, lecun_u, glorot, glorot_u, he, he_u, normal, uniform, truncated] = weights(key);
+  check_near(lecun, {{-0.017732522f, 0.291673362f}, {0.185012564f, 0.09616188f}, {-0.077688165f, 0.135805592f}});
+  check_near(lecun_u, {{-0.022580862f, 0.359594345f}, {0.232542992f, 0.122032166f}, {-0.098710775f, 0.17173171f}});
+  check_near(glorot, {{-0.019425005f, 0.319512159f}, {0.202671111f, 0.105340064f}, {-0.085103117f, 0.148767576f}});
+  check_near(glorot_u, {{-0.024736095f, 0.393915892f}, {0.254738092f, 0.133679539f}, {-0.108132243f, 0.188122675f}});
+  check_near(he, {{-0.025077576f, 0.412488461f}, {0.261647284f, 0.135993451f}, {-0.109867662f, 0.192058116f}});
+  check_near(he_u, {{-0.031934161f, 0.508543193f}, {0.328865439f, 0.172579542f}, {-0.139598116f, 0.242865309f}});
+  check_near(normal, {-0.000283046f, 0.004671318f, 0.00295703f});
+  check_near(uniform, {0.004887096f, 0.006797972f, 0.006162715f});
+  check_near(truncated, {-0.000270165f, 0.004443808f, 0.002818771f});
+  const ct::array<float, 3, 3, 2, 2> kernel = init::he_normal<float, 3, 3, 2, 2>(key);
+  CHECK(kernel(0, 0, 0, 1) == Approx(0.168397695f).epsilon(2e-6));
+}
+
 TEST_CASE("moments of many numbers") {
   const auto moments = [](auto x) { return std::tuple(ct::mean(x), ct::mean(ct::square(x)), ct::mean(ct::square(ct::square(x))), ct::max(ct::abs(x))); };
   const auto [mean, second, fourth, largest] = ct::jit([&](auto k) { return moments(rnd::normal<double, 1000, 1000>(k)); })(key);

@@ -5,6 +5,7 @@
 #include <cotangent/control/control.hpp>
 #include <cotangent/core/print.hpp>
 #include <cotangent/linalg/linalg.hpp>
+#include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/random/random.hpp>
 #include <cotangent/transforms/custom.hpp>
