@@ -282,3 +282,15 @@ TEST_CASE("updates at indices outside a trace") {
   rows = ct::at(rows, ct::array<std::int32_t, 2>{1, 9}).set(5);
   CHECK((rows(1) == 5 && rows(3) == 0));
 }
+
+TEST_CASE("expressions of concrete arrays are results of traced functions") {
+  const ct::array<float, 5> x{1, 2, 3, 4, 5};
+  const auto [same, doubled] = ct::jit([](auto x) { return std::tuple(x, 2.0f * ct::ones<float, 5>()); })(x);
+  CHECK(same == x);
+  CHECK(doubled == ct::full<float, 5>(2));
+  CHECK(ct::jit([](auto) { return ct::arange<int, 3>() * 2; })(x) == ct::array<int, 3>{0, 2, 4});
+  const auto [value, gradient] = ct::value_and_grad([](auto x) { return std::tuple(ct::sum(x * x), ct::sqrt(ct::full<float, 2>(9))); }, ct::has_aux)(x);
+  CHECK(std::get<1>(value) == ct::array<float, 2>{3, 3});
+  CHECK(std::get<1>(ct::scan([](auto c, auto e) { return std::tuple(c + e, 2.0f * ct::ones<float, 2>()); }, ct::array<float>(0), x)) == ct::full<float, 5, 2>(2));
+  CHECK(std::get<1>(ct::vmap([](auto e) { return std::tuple(e, std::tuple(3.0f * ct::ones<float, 2>(), e)); })(x)) == std::tuple(ct::full<float, 5, 2>(3), x));
+}

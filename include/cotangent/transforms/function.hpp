@@ -55,6 +55,16 @@ template <class T> constexpr void append_leaves(builder& b, const T& tree, seque
       tree);
 }
 
+template <class X> inline constexpr bool has_expressions = is_expression<X>;
+template <class... X> inline constexpr bool has_expressions<std::tuple<X...>> = (false || ... || has_expressions<X>);
+template <class A, class B> inline constexpr bool has_expressions<std::pair<A, B>> = has_expressions<A> || has_expressions<B>;
+/// What a traced function returned, with expressions of concrete arrays as constants of the trace.
+template <class X> constexpr auto without_expressions([[maybe_unused]] builder& b, const X& x) {
+  if constexpr (is_expression<X>) return x.in_trace(var<float>(value{&b, -1}));
+  else if constexpr (has_expressions<X>) return std::apply([&](const auto&... part) { return std::tuple(without_expressions(b, part)...); }, x);
+  else return x;
+}
+
 /// A graph with an error that is well-formed otherwise, so that later passes do not fail again.
 template <class R, class... V> constexpr graph failed_graph(const message& why) {
   builder b;
@@ -94,7 +104,7 @@ template <class... V, class F> constexpr closure trace_function(const F& f, nest
   *b.innermost = b.level;
   std::tuple<V...> arguments{input_tree<V>(b)...};
   sequence<value> outputs;
-  const auto result = std::apply([&](const auto&... a) { return f(a...); }, arguments);
+  const auto result = without_expressions(b, std::apply([&](const auto&... a) { return f(a...); }, arguments));
   append_leaves(b, result, outputs);
   *b.innermost = outer;
   if (b.failed()) return {failed_graph<traced_tree<decltype(result)>, V...>(b.g.error), {}};
@@ -147,7 +157,8 @@ template <class... V, class F> constexpr closure trace_for_transform(const F& f,
 }
 
 /// What f returns for vars of types V, with numbers as vars.
-template <class F, class... V> using traced_result = traced_tree<decltype(std::declval<const F&>()(std::declval<const V&>()...))>;
+template <class F, class... V>
+using traced_result = traced_tree<decltype(without_expressions(std::declval<builder&>(), std::declval<const F&>()(std::declval<const V&>()...)))>;
 
 /// A tree of vars with these values at its leaves.
 template <class V> constexpr V tree_from(const sequence<value>& leaves) {
