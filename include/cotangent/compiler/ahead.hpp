@@ -19,7 +19,7 @@ constexpr void load_rows_ahead(schedule& s, const graph& g, const row_blocks& r)
     if (x.node >= 0) continue;
     double own = 0;
     for (int k = x.statements; k < x.statements + x.statement_count; ++k)
-      if (const statement& t = s.statements[std::size_t(k)]; t.what == statement::apply && t.node >= 0) own += g[t.node].op->flops;
+      if (const statement& t = s.statements[std::size_t(k)]; t.what == statement::apply) own += g[t.node].op->flops;
     if (own <= busy) continue;
     for (int k = x.statements; k < x.statements + x.statement_count; ++k) {
       const statement& t = s.statements[std::size_t(k)];

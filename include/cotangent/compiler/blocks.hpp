@@ -362,7 +362,7 @@ class block_finder {
       if (x.node >= 0 || has_symbol(x.space)) return 0;
       double own = 0;
       for (int k = x.statements; k < x.statements + x.statement_count; ++k)
-        if (const statement& t = s_.statements[std::size_t(k)]; t.what == statement::apply && t.node >= 0) own += g_[t.node].op->flops;
+        if (const statement& t = s_.statements[std::size_t(k)]; t.what == statement::apply) own += g_[t.node].op->flops;
       all += own * double(x.space.size());
     }
     return all;

@@ -193,7 +193,7 @@ class estimator {
     for (int k = 0; k < x.statement_count; ++k) {
       const statement& t = s_.statements[std::size_t(x.statements + k)];
       if (size_of(t.type) == 8) lanes = double(m_.vector_bytes / 8);
-      const double flops = t.node >= 0 ? g_[t.node].op->flops : t.what == statement::apply ? 1 : 0;
+      const double flops = t.node >= 0 ? g_[t.node].op->flops : 0;
       if (t.node >= 0 && g_[t.node].dims.rank == 0 && x.space.rank > 0) {  // once per row
         once += 1 + flops;
         continue;

@@ -832,16 +832,6 @@ class scheduler {
     out_.statements.push_back(s);
     return step_.statement_count++;
   }
-  constexpr int add_constant(dtype type, double x) {
-    statement s;
-    s.what = statement::constant, s.type = type, s.bits = constant_bits(type, x);
-    return add_statement(s);
-  }
-  constexpr int add_lane(std::uint64_t op_id, dtype type, int a, int b) {
-    statement s;
-    s.what = statement::apply, s.type = type, s.op_id = op_id, s.registers[0] = a, s.registers[1] = b, s.register_count = 2;
-    return add_statement(s);
-  }
 
   /// The register that holds node n at the current point.
   constexpr int fetch(int n) {

@@ -33,7 +33,6 @@ template <class Graph> constexpr void append_signature(sequence<extent>& to, con
   to.push_back(s.buffer), to.push_back(extent(s.op_id));
   if (s.what == statement::apply) {
     for (int i = 0; i < s.register_count; ++i) to.push_back(extent(statements[s.registers[i]].type));
-    if (s.node < 0) return;
     const bare_node& n = g.nodes[std::size_t(s.node)];
     for (int i = 0; i < n.attribute_count; ++i) to.push_back(g.attributes[std::size_t(n.attributes + i)]);
   } else {
@@ -107,11 +106,9 @@ template <const auto& Plan, const auto& Graph> struct lowering {
     using T = type_of<Plan.statements[I].type>;
     using P = primitive_with_id<Plan.statements[I].op_id>;
     constexpr int n = Plan.statements[I].node;
-    if constexpr (n < 0) return type_is<P>{};
-    else
-      return []<std::size_t... A>(std::index_sequence<A...>) {
-        return type_is<typename lane_program<P, T, Graph.attributes[std::size_t(Graph.nodes[n].attributes) + A]...>::type>{};
-      }(std::make_index_sequence<std::size_t(P::kind == role::pointwise ? Graph.nodes[n].attribute_count : 0)>{});
+    return []<std::size_t... A>(std::index_sequence<A...>) {
+      return type_is<typename lane_program<P, T, Graph.attributes[std::size_t(Graph.nodes[n].attributes) + A]...>::type>{};
+    }(std::make_index_sequence<std::size_t(P::kind == role::pointwise ? Graph.nodes[n].attribute_count : 0)>{});
   }
 
   template <int W>

@@ -150,7 +150,7 @@ inline std::string steps_text(const plan_lists& plan, const graph& g, const std:
     std::string reads, writes, operations;
     for (int k = 0; k < s.statement_count; ++k) {
       const statement& t = plan.statements[std::size_t(s.statements + k)];
-      if (t.what == statement::apply) (operations += " ") += t.node >= 0 ? g[t.node].op->name : std::string_view("index");
+      if (t.what == statement::apply) (operations += " ") += g[t.node].op->name;
       if (t.what == statement::load && t.node >= 0) operations += " gather";
       if (t.what != statement::load && t.what != statement::store && t.what != statement::reduce) continue;
       const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(s.buffers + t.buffer)])];

@@ -51,6 +51,7 @@ constexpr value fold_in(value key, value data) {
   const shape column = insert(dims, dims.rank, 1);
   return concatenate({reshape(first, column), reshape(second, column)}, dims.rank);
 }
+constexpr value split(value key, extent count) { return fold_in(key, iota(*key.b, dtype::uint32, {count}, 0)); }
 
 /// In [0, 1): the bits behind the point of numbers in [1, 2), less 1.
 constexpr value unit(value key, dtype type, const shape& dims) {
@@ -85,6 +86,11 @@ constexpr value logistic(value key, dtype type, const shape& dims) {
   return log(u) - log1p(-u);
 }
 constexpr value cauchy(value key, dtype type, const shape& dims) { return tan(pi * (between(key, type, dims, 2 * half_epsilon(type)) - 0.5)); }
+/// Of numbers with normal distribution those between bounds.
+constexpr value truncated_normal(value key, value low, value high) {
+  const value r = sqrt_2 * erf_inv(between(key, erf(low * (1 / sqrt_2)), erf(high * (1 / sqrt_2))));
+  return clamp(stop_gradient(low), r, stop_gradient(high));
+}
 
 /// A distribution without parameters, in the shape given, or in those of an array.
 template <value (*Draw)(value, dtype, const shape&), text Name> struct drawn {
@@ -106,24 +112,14 @@ constexpr bool fit_parameters(std::string_view who, const shape& dims, dtype typ
   if (fits) a = broadcast_to(a, all), b = broadcast_to(b, all);
   return fits;
 }
-struct uniform {
+/// A distribution between bounds.
+template <value (*Draw)(value, value, value), text Name> struct drawn_between {
   dtype type;
   shape dims;
   constexpr value operator()(value key, value low, value high) const {
-    if (!is_drawable("uniform", key, type) || !fit_parameters("uniform", dims, type, low, high)) return key;
+    if (!is_drawable(Name.view(), key, type) || !fit_parameters(Name.view(), dims, type, low, high)) return key;
     adopt_pair(key, low), adopt_pair(key, high);
-    return between(key, low, high);
-  }
-};
-/// Of numbers with normal distribution those between bounds.
-struct truncated_normal {
-  dtype type;
-  shape dims;
-  constexpr value operator()(value key, value low, value high) const {
-    if (!is_drawable("truncated_normal", key, type) || !fit_parameters("truncated_normal", dims, type, low, high)) return key;
-    adopt_pair(key, low), adopt_pair(key, high);
-    const value r = sqrt_2 * erf_inv(between(key, erf(low * (1 / sqrt_2)), erf(high * (1 / sqrt_2))));
-    return clamp(stop_gradient(low), r, stop_gradient(high));
+    return Draw(key, low, high);
   }
 };
 struct randint {
@@ -136,7 +132,7 @@ struct randint {
     adopt_pair(key, low), adopt_pair(key, high);
     // Twice as many bits as a number has: bits h 2^n + l modulo the span.
     const dtype unsigned_type = dtype(int(dtype::uint8) + std::countr_zero(unsigned(size_of(type))));
-    const value keys = fold_in(key, iota(*key.b, dtype::uint32, {2}, 0));
+    const value keys = split(key, 2);
     const value upper = bits(word(keys, 0), unsigned_type, low.dims()), lower = bits(word(keys, 1), unsigned_type, low.dims());
     const value span = select(le(high, low), full_like(upper, 1), convert(high - low, unsigned_type));
     const value half = rem(constant_from_bits(*key.b, unsigned_type, low.dims(), std::uint64_t(1) << (4 * size_of(type))), span);
@@ -188,7 +184,7 @@ constexpr int rounds_of_shuffle(extent n) {
 constexpr value permutation(value key, extent n) {
   value order = iota(*key.b, dtype::int32, {n}, 0);
   for (int k = rounds_of_shuffle(n); k > 0; --k) {
-    const value keys = fold_in(key, iota(*key.b, dtype::uint32, {2}, 0));
+    const value keys = split(key, 2);
     order = take_function{0}(order, argsort(bits(word(keys, 1), dtype::uint32, {n}), 0, n, false));
     key = word(keys, 0);
   }
@@ -241,7 +237,7 @@ struct key_of_seed {
 };
 struct split_key {
   extent count;
-  constexpr value operator()(value key) const { return is_key("split", key) ? fold_in(key, iota(*key.b, dtype::uint32, {count}, 0)) : key; }
+  constexpr value operator()(value key) const { return is_key("split", key) ? split(key, count) : key; }
 };
 struct folded_key {
   constexpr value operator()(value key, value data) const {
@@ -301,7 +297,7 @@ template <class T = std::uint32_t, extent... E, tensor K> constexpr auto bits(co
 template <class T = float, extent... E, tensor K> constexpr auto uniform(const K& key) { return apply<functions::drawn<functions::unit, "uniform">{dtype_of<T>, {E...}}>(key); }
 /// In [low, high): numbers or arrays that broadcast to the shape; without E... they give the shape.
 template <class T = float, extent... E, tensor K, operand L, operand H> constexpr auto uniform(const K& key, const L& low, const H& high) {
-  return functions::draw<functions::uniform{dtype_of<T>, {E...}}, T>(key, low, high);
+  return functions::draw<functions::drawn_between<functions::between, "uniform">{dtype_of<T>, {E...}}, T>(key, low, high);
 }
 /// In [0, 1), of x's dtype and shape, which may be a run-time one.
 template <tensor K, tensor X> constexpr auto uniform_like(const K& key, const X& x) { return functions::draw<functions::drawn<functions::unit, "uniform_like">{}, float>(key, x); }
@@ -311,7 +307,7 @@ template <class T = float, extent... E, tensor K> constexpr auto normal(const K&
 template <tensor K, tensor X> constexpr auto normal_like(const K& key, const X& x) { return functions::draw<functions::drawn<functions::normal, "normal_like">{}, float>(key, x); }
 /// The same given that it lies in [low, high].
 template <class T = float, extent... E, tensor K, operand L, operand H> constexpr auto truncated_normal(const K& key, const L& low, const H& high) {
-  return functions::draw<functions::truncated_normal{dtype_of<T>, {E...}}, T>(key, low, high);
+  return functions::draw<functions::drawn_between<functions::truncated_normal, "truncated_normal">{dtype_of<T>, {E...}}, T>(key, low, high);
 }
 /// With density exp(-x) for x >= 0.
 template <class T = float, extent... E, tensor K> constexpr auto exponential(const K& key) { return apply<functions::drawn<functions::exponential, "exponential">{dtype_of<T>, {E...}}>(key); }
