@@ -1,4 +1,4 @@
-// expect: random\.normal: float32 and float64 are drawn, not int32
+// expect: random\.normal: floating-point numbers are drawn, not int32
 // expect: random_dtype\.cpp:6:
 #include <cotangent/cotangent.hpp>
 namespace ct = cotangent;

@@ -3,6 +3,7 @@
 
 #include <cotangent/compiler/control.hpp>
 #include <cotangent/compiler/executable.hpp>
+#include <cotangent/compiler/halves.hpp>
 #include <cotangent/core/array.hpp>
 #include <cotangent/transforms/function.hpp>
 
@@ -38,8 +39,16 @@ template <class F, class... V> struct make_simplified {
 };
 /// The optimized graph, as users see it.
 template <class F, class... V> inline constexpr auto simplified_function = freeze<make_simplified<F, V...>{}>();
+template <class F, class... V> struct make_as_bits {
+  constexpr graph operator()() const { return half_pass(thaw(simplified_function<F, V...>)).run(); }
+};
+template <class F, class... V> inline constexpr auto function_of_bits = freeze<make_as_bits<F, V...>{}>();
+template <class F, class... V> inline constexpr bool uses_halves = has_halves(thaw(simplified_function<F, V...>));
 template <class F, class... V> struct thaw_simplified {
-  constexpr graph operator()() const { return thaw(simplified_function<F, V...>); }
+  constexpr graph operator()() const {
+    if constexpr (uses_halves<F, V...>) return thaw(function_of_bits<F, V...>);
+    else return thaw(simplified_function<F, V...>);
+  }
 };
 template <class Backend, class F, class... V> using make_canonical = make_canonical_of<thaw_simplified<F, V...>, Backend::choices.packets>;
 template <class Backend, class F, class... V> inline constexpr const auto& canonical_function = canonical_graph<make_canonical<Backend, F, V...>>;

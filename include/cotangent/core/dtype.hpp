@@ -16,7 +16,7 @@ enum class dtype : std::uint8_t {
   float16, bfloat16, float32, float64, complex64, complex128
 };
 
-/// IEEE 754 binary16. A storage type: it converts from and to float.
+/// IEEE 754 binary16. It converts from and to float; programs compute with it as with float (compiler/halves.hpp).
 struct half {
   std::uint16_t bits = 0;
   constexpr half() = default;
@@ -46,7 +46,7 @@ struct half {
   }
 };
 
-/// The upper 16 bits of a float. A storage type: it converts from and to float.
+/// The upper 16 bits of a float, otherwise as half.
 struct bfloat16 {
   std::uint16_t bits = 0;
   constexpr bfloat16() = default;
@@ -60,6 +60,8 @@ struct bfloat16 {
     return std::uint16_t((f + 0x7fffu + ((f >> 16) & 1u)) >> 16);
   }
 };
+
+template <class T> inline constexpr bool is_half_float = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
 template <dtype D> struct type_of_impl;
 template <class T> struct dtype_of_impl {
@@ -113,8 +115,8 @@ constexpr bool is_signed_integer(dtype d) { return d >= dtype::int8 && d <= dtyp
 constexpr bool is_unsigned_integer(dtype d) { return d >= dtype::uint8 && d <= dtype::uint64; }
 constexpr bool is_integer(dtype d) { return is_signed_integer(d) || is_unsigned_integer(d); }
 
-/// Types kernels compute in; the others are stored only.
-constexpr bool is_computable(dtype d) { return d == dtype::float32 || d == dtype::float64 || is_integer(d) || d == dtype::boolean; }
+/// Types that programs compute with; the others are stored only.
+constexpr bool is_computable(dtype d) { return is_floating(d) || is_integer(d) || d == dtype::boolean; }
 
 /// An integer of 64 bits wrapped around to those of dtype d, as it is again as one of 64. Of other types the bits as they are.
 constexpr std::uint64_t wrapped_bits(dtype d, std::uint64_t bits) {

@@ -53,39 +53,48 @@ constexpr value fold_in(value key, value data) {
 }
 constexpr value split(value key, extent count) { return fold_in(key, iota(*key.b, dtype::uint32, {count}, 0)); }
 
+/// How random numbers of a floating type are made of random bits.
+struct float_form {
+  dtype drawn, bits;          // of the bits that are drawn, and of as many as a number has
+  std::uint64_t spare, one;   // drawn bits beyond those behind the point, and those of 1
+  double least, half_epsilon;  // the least normal number, and half of the distance from 1 to the next
+};
+constexpr float_form form_of(dtype type) {
+  if (type == dtype::float64) return {dtype::uint64, dtype::uint64, 12, 0x3ff0000000000000u, 0x1p-1022, 0x1p-53};
+  if (type == dtype::float16) return {dtype::uint16, dtype::uint16, 6, 0x3c00, 0x1p-14, 0x1p-11};
+  if (type == dtype::bfloat16) return {dtype::uint8, dtype::uint16, 1, 0x3f80, 0x1p-126, 0x1p-8};
+  return {dtype::uint32, dtype::uint32, 9, 0x3f800000u, 0x1p-126, 0x1p-24};
+}
+
 /// In [0, 1): the bits behind the point of numbers in [1, 2), less 1.
 constexpr value unit(value key, dtype type, const shape& dims) {
-  const bool wide = type == dtype::float64;
-  const dtype unsigned_type = wide ? dtype::uint64 : dtype::uint32;
-  const value b = bits(key, unsigned_type, dims);
-  const auto number = [&](std::uint64_t x) { return constant_from_bits(*b.b, unsigned_type, dims, x); };
-  const value fraction = wide ? shift_right(b, number(12)) | number(0x3ff0000000000000u) : shift_right(b, number(9)) | number(0x3f800000u);
-  return bit_cast(fraction, type) - 1.0;
+  const float_form form = form_of(type);
+  const value b = convert(bits(key, form.drawn, dims), form.bits);
+  const auto number = [&](std::uint64_t x) { return constant_from_bits(*b.b, form.bits, dims, x); };
+  return bit_cast(shift_right(b, number(form.spare)) | number(form.one), type) - 1.0;
 }
 constexpr bool is_drawable(std::string_view who, value key, dtype type) {
-  const bool fits = type == dtype::float32 || type == dtype::float64;
-  if (!fits) key.b->fail(message{} << "random." << who << ": float32 and float64 are drawn, not " << type);
+  const bool fits = is_floating(type);
+  if (!fits) key.b->fail(message{} << "random." << who << ": floating-point numbers are drawn, not " << type);
   return fits && is_key(who, key);
 }
 constexpr value between(value key, value low, value high) { return max(low, unit(key, low.type(), low.dims()) * (high - low) + low); }
 constexpr value between(value key, dtype type, const shape& dims, double low) { return between(key, constant(*key.b, type, dims, low), constant(*key.b, type, dims, 1)); }
-constexpr double least_normal(dtype type) { return type == dtype::float64 ? std::numeric_limits<double>::min() : double(std::numeric_limits<float>::min()); }
-constexpr double half_epsilon(dtype type) { return type == dtype::float64 ? 0x1p-53 : 0x1p-24; }
 
 constexpr double sqrt_2 = 1.41421356237309504880, pi = 3.14159265358979323846;
 
-constexpr value normal(value key, dtype type, const shape& dims) { return sqrt_2 * erf_inv(between(key, type, dims, -1 + half_epsilon(type))); }
+constexpr value normal(value key, dtype type, const shape& dims) { return sqrt_2 * erf_inv(between(key, type, dims, -1 + form_of(type).half_epsilon)); }
 constexpr value exponential(value key, dtype type, const shape& dims) { return -log1p(-unit(key, type, dims)); }
-constexpr value gumbel(value key, dtype type, const shape& dims) { return -log(-log(between(key, type, dims, least_normal(type)))); }
+constexpr value gumbel(value key, dtype type, const shape& dims) { return -log(-log(between(key, type, dims, form_of(type).least))); }
 constexpr value laplace(value key, dtype type, const shape& dims) {
-  const value u = between(key, type, dims, -1 + half_epsilon(type));
+  const value u = between(key, type, dims, -1 + form_of(type).half_epsilon);
   return sign(u) * log1p(-abs(u));
 }
 constexpr value logistic(value key, dtype type, const shape& dims) {
-  const value u = between(key, type, dims, least_normal(type));
+  const value u = between(key, type, dims, form_of(type).least);
   return log(u) - log1p(-u);
 }
-constexpr value cauchy(value key, dtype type, const shape& dims) { return tan(pi * (between(key, type, dims, 2 * half_epsilon(type)) - 0.5)); }
+constexpr value cauchy(value key, dtype type, const shape& dims) { return tan(pi * (between(key, type, dims, 2 * form_of(type).half_epsilon) - 0.5)); }
 /// Of numbers with normal distribution those between bounds.
 constexpr value truncated_normal(value key, value low, value high) {
   const value r = sqrt_2 * erf_inv(between(key, erf(low * (1 / sqrt_2)), erf(high * (1 / sqrt_2))));
@@ -144,7 +153,7 @@ struct bernoulli {
   shape dims;
   constexpr value operator()(value key, value p) const {
     value same = p;
-    const dtype type = p.type() == dtype::float64 ? dtype::float64 : dtype::float32;
+    const dtype type = is_floating(p.type()) ? p.type() : dtype::float32;
     if (!is_key("bernoulli", key) || !fit_parameters("bernoulli", dims, type, p, same)) return key;
     adopt_pair(key, p);
     return lt(unit(key, type, p.dims()), p);
@@ -293,7 +302,7 @@ template <extent N = 2, tensor K> constexpr auto split(const K& key) {
 /// Random bits: T is an integer type.
 template <class T = std::uint32_t, extent... E, tensor K> constexpr auto bits(const K& key) { return apply<functions::bits_of_key{dtype_of<T>, {E...}}>(key); }
 
-/// Uniformly distributed in [0, 1), of shape E...; T is float or double.
+/// Uniformly distributed in [0, 1), of shape E...; T is a floating type.
 template <class T = float, extent... E, tensor K> constexpr auto uniform(const K& key) { return apply<functions::drawn<functions::unit, "uniform">{dtype_of<T>, {E...}}>(key); }
 /// In [low, high): numbers or arrays that broadcast to the shape; without E... they give the shape.
 template <class T = float, extent... E, tensor K, operand L, operand H> constexpr auto uniform(const K& key, const L& low, const H& high) {

@@ -41,7 +41,7 @@ template <extent... E> struct high {
 
 /// The bits of a number as constants have them.
 template <class T> constexpr std::uint64_t bits_of(const T& x) {
-  if constexpr (std::is_floating_point_v<T>) return std::bit_cast<std::uint64_t>(double(x));
+  if constexpr (is_floating(dtype_of<T>)) return std::bit_cast<std::uint64_t>(double(x));
   else return std::uint64_t(std::int64_t(x));
 }
 /// An array that a rule makes, in a trace.
@@ -199,7 +199,7 @@ template <tensor A> constexpr auto trunc(const A& x) { return apply<unary_functi
 template <tensor A> constexpr auto round(const A& x) { return apply<unary_function<&round>{}>(x); }
 /// x * x
 template <tensor A> constexpr auto square(const A& x) { return apply<unary_function<&square>{}>(x); }
-template <tensor A> constexpr auto logical_not(const A& x) { return apply<unary_function<&logical_not>{}>(x); }
+template <tensor A> constexpr auto logical_not(const A& x) { return !x; }
 template <tensor A> constexpr auto is_nan(const A& x) { return apply<inexact_unary_function<&is_nan>{}>(x); }
 template <tensor A> constexpr auto is_finite(const A& x) { return apply<inexact_unary_function<&is_finite>{}>(x); }
 
@@ -410,7 +410,7 @@ template <extent Axis, extent Shift, tensor X> constexpr auto roll(const X& x) {
 template <extent... Times, tensor X> constexpr auto tile(const X& x) { return apply<tile_function{{Times...}}>(x); }
 template <extent Times, extent Axis, tensor X> constexpr auto repeat(const X& x) { return apply<repeat_function{Times, int(Axis)}>(x); }
 /// x with `value` before (low) and after (high) each axis.
-template <class Low, class High, tensor X, class V> constexpr auto pad(const X& x, const V& value) {
+template <class Low, class High, tensor X, class V = int> constexpr auto pad(const X& x, const V& value = {}) {
   if constexpr (!traced<X>) return defer_call<true>([](const auto&... v) { return pad<Low, High>(v...); }, x, value);
   else return apply<pad_function{Low::list, High::list}>(x, as_var(x, value));
 }

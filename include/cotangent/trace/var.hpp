@@ -56,7 +56,7 @@ template <class X>
 concept traced = is_var_v<std::remove_cvref_t<X>>;
 
 template <class X>
-concept number = std::is_arithmetic_v<std::remove_cvref_t<X>>;
+concept number = std::is_arithmetic_v<std::remove_cvref_t<X>> || is_half_float<std::remove_cvref_t<X>>;
 
 template <class F, class... Leaves> class expression;
 template <class X> inline constexpr bool is_expression_of = false;
@@ -147,15 +147,15 @@ template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
 /// The dtype that a C++ number takes beside an array of dtype `d`: the array's, unless that would lose its kind.
 template <number U> constexpr dtype adopted_dtype(dtype d) {
   if (std::is_same_v<U, bool>) return d == dtype::boolean ? d : d;
-  if (std::is_floating_point_v<U> && !is_floating(d) && !is_complex(d))
-    return std::is_same_v<U, float> ? dtype::float32 : dtype::float64;
+  if constexpr (is_half_float<U>) return is_floating(d) || is_complex(d) ? d : dtype_of<U>;
+  if (std::is_floating_point_v<U> && !is_floating(d) && !is_complex(d)) return std::is_same_v<U, float> ? dtype::float32 : dtype::float64;
   return d == dtype::boolean ? dtype::int32 : d;
 }
 
 /// A number as a scalar var of the trace of `beside`.
 template <traced V, number U> constexpr auto literal(const V& beside, U x) {
   constexpr dtype d = adopted_dtype<U>(V::type);
-  if constexpr (is_floating(d)) return var_of<d, shape{}>(constant(*beside.b, d, {}, double(x)));
+  if constexpr (is_floating(d)) return var_of<d, shape{}>(constant(*beside.b, d, {}, double(type_of<d>(x))));
   else return var_of<d, shape{}>(constant_from_bits(*beside.b, d, {}, std::uint64_t(std::int64_t(x))));
 }
 

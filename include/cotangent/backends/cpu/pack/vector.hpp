@@ -468,6 +468,35 @@ template <class V, bool Signed, class Bytes> COTANGENT_HOST_INLINE V vector_from
 #endif
 }
 
+/// Whether the machine converts so many numbers between 16-bit IEEE 754 and float in a vector.
+#if defined(COTANGENT_AVX512)
+template <int N> inline constexpr bool vector_has_half = N == 8 || N == 16;
+#elif defined(__F16C__)
+template <int N> inline constexpr bool vector_has_half = N == 8;
+#else
+template <int N> inline constexpr bool vector_has_half = false;
+#endif
+template <class V, class Bits> COTANGENT_HOST_INLINE V vector_from_half([[maybe_unused]] Bits x) {
+#if defined(COTANGENT_AVX512)
+  if constexpr (sizeof(V) == 64) return (V)_mm512_maskz_cvtph_ps(all_lanes, (__m256i)x);
+  else return (V)_mm256_cvtph_ps((__m128i)x);
+#elif defined(__F16C__)
+  return (V)_mm256_cvtph_ps((__m128i)x);
+#else
+  return V();
+#endif
+}
+template <class Bits, class V> COTANGENT_HOST_INLINE Bits vector_to_half([[maybe_unused]] V x) {
+#if defined(COTANGENT_AVX512)
+  if constexpr (sizeof(V) == 64) return (Bits)_mm512_maskz_cvtps_ph(all_lanes, (__m512)x, _MM_FROUND_TO_NEAREST_INT);
+  else return (Bits)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
+#elif defined(__F16C__)
+  return (Bits)_mm256_cvtps_ph((__m256)x, _MM_FROUND_TO_NEAREST_INT);
+#else
+  return Bits();
+#endif
+}
+
 // nvcc does not expand a pack in __builtin_shufflevector, so it copies.
 
 /// Lanes First, First + 1, ... of v as a shorter vector.
