@@ -157,7 +157,7 @@ template <class Backend, class F, class... A> struct compiled_call {
           static_assert(!leaf_traits<leaf_type>::is_scalar, "into: an output must be an array or a view");
           const buffer& b = the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[std::size_t(o)])];
           const shape want = s.value(b.dims);
-          if (dtype_of<typename leaf_traits<leaf_type>::value_type> != b.type || !(leaf.shape() == want) || (leaf.data() == nullptr && leaf.size() > 0))
+          if (!(leaf.shape() == want) || (leaf.data() == nullptr && leaf.size() > 0))
             throw shape_error("into: output " + std::to_string(o) + " has shape " + text_of(leaf.shape()) + " where " + text_of(want) + " is needed");
           ++o;
         },
@@ -216,6 +216,11 @@ template <class... Backend, class F, class... A> struct call_anywhere<types<Back
 };
 
 /// Whether arguments are arrays of the host as well as of devices.
+/// Whether the leaves of two lists, as many in both, have the same element types.
+template <class... A, class... B> constexpr bool same_dtypes(types<A...>, types<B...>) {
+  return (true && ... && std::is_same_v<std::remove_cv_t<typename leaf_traits<A>::value_type>, std::remove_cv_t<typename leaf_traits<B>::value_type>>);
+}
+
 template <class... Leaf> constexpr bool mixes_devices(types<Leaf...>) {
   return has_device_leaf(types<Leaf...>{}) && (false || ... || (!is_on_device_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
 }
@@ -227,6 +232,8 @@ template <class F, class R> struct jitted_into {
   template <class... A> void operator()(const A&... arguments) const {
     using on_host = compiled_call<host::backend, F, const A&...>;
     static_assert(leaf_count<R> == on_host::outputs, "into: the output does not have the structure of the function's result");
+    if constexpr (leaf_count<R> == on_host::outputs)
+      static_assert(same_dtypes(leaf_types<R>{}, leaf_types<typename on_host::result>{}), "into: an output has another element type than the function's result");
     static_assert(!mixes_devices((leaf_types<R>{} + ... + leaf_types<A>{})), "into: arrays of the host and of a device in one call; move them with ct::device_put");
     if constexpr (on_device<A...>) call_anywhere<accelerators, F, const A&...>::call_into(out, arguments...);
     else on_host::call_into(on_the_host(), out, arguments...);
