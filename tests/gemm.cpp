@@ -95,6 +95,9 @@ TEST_CASE("gemm cuts large products into blocks") {
   CHECK(agrees<double>(1, 20, 2000, 300));
   CHECK(agrees<float>(1, 5000, 10, 200));
   CHECK(agrees<float>(100, 20, 30, 40));
+  CHECK(agrees<float>(1, 200, 90, 700));     // blocks of terms are copied
+  CHECK(agrees<float>(1, 20, 1100, 90));     // whose rows are long
+  CHECK(agrees<double>(2, 1500, 7, 130));    // few columns of many rows
 }
 
 TEST_CASE("gemm leaves the same bits for every number of threads") {
@@ -114,17 +117,21 @@ TEST_CASE("gemm leaves the same bits for every number of threads") {
 }
 
 template <class T> bool adding_agrees(extent m, extent n, extent k) {
-  const auto a = numbers<T>(2 * m * k, 1), b = numbers<T>(2 * k * n, 2);
-  const ct::host::matrix_operand<T> left{a.data(), k, 1, m * k}, right{b.data(), n, 1, k * n};
-  storage<T> c(static_cast<std::size_t>(2 * m * n), T(3));
-  ct::host::gemm<T, ct::host::gemm_form{.adds = true}>(2, m, n, k, left, right, c.data());
-  auto expected = naive<T>(2, m, n, k, left, right);
-  for (T& x : expected) x += T(3);
-  return c == expected;
+  const auto x = numbers<T>(2 * m * k, 1), y = numbers<T>(2 * k * n, 2);
+  bool same = true;
+  for (int layout = 0; layout < 4; ++layout) {
+    const ct::host::matrix_operand<T> a{x.data(), layout & 1 ? 1 : k, layout & 1 ? m : 1, m * k}, b{y.data(), layout & 2 ? 1 : n, layout & 2 ? k : 1, k * n};
+    storage<T> c(static_cast<std::size_t>(2 * m * n), T(3));
+    ct::host::gemm<T, ct::host::gemm_form{.adds = true}>(2, m, n, k, a, b, c.data());
+    auto expected = naive<T>(2, m, n, k, a, b);
+    for (T& e : expected) e += T(3);
+    same = same && c == expected;
+  }
+  return same;
 }
 
 TEST_CASE("products added to what is there") {
-  for (const auto& [m, n, k] : {std::array<extent, 3>{1, 7, 5}, {7, 1, 5}, {6, 7, 1}, {3, 4, 0}, {4, 5, 6}, {90, 40, 130}, {300, 400, 50}}) {
+  for (const auto& [m, n, k] : {std::array<extent, 3>{1, 7, 5}, {7, 1, 5}, {6, 7, 1}, {3, 4, 0}, {4, 5, 6}, {90, 40, 130}, {300, 400, 50}, {1500, 7, 130}, {200, 50, 700}}) {
     INFO(m << " x " << n << " x " << k);
     CHECK(adding_agrees<double>(m, n, k));
     CHECK(adding_agrees<std::int32_t>(m, n, k));
@@ -148,7 +155,7 @@ template <class T> void clear_outside(matrix_part part, storage<T>& x, extent m,
     for (extent j = 0; j < n; ++j)
       if ((part == matrix_part::lower && i0 + i < j0 + j) || (part == matrix_part::upper && i0 + i > j0 + j)) x[static_cast<std::size_t>(columns ? j * m + i : i * n + j)] = 0;
 }
-/// The product of triangular matrices by narrow_product, in every layout, against that of the same matrices
+/// The product of triangular matrices by tiled_product, in every layout, against that of the same matrices
 /// with their zeros, and that added to what is there. What a triangular result does not have is not looked at.
 template <class T, ct::product_triangles Triangles> bool triangles_agree(extent m, extent n, extent k) {
   bool same = true;
@@ -159,11 +166,11 @@ template <class T, ct::product_triangles Triangles> bool triangles_agree(extent 
     auto expected = naive(1, m, n, k, a, b);
     clear_outside<T>(Triangles.c, expected, m, n, false);
     storage<T> c(expected.size(), 77);
-    ct::host::narrow_product<T>{m, n, k, a.data, b.data, a.row_stride, a.column_stride, b.row_stride, b.column_stride, c.data(), n}.template run<Triangles>();
+    ct::host::tiled_product<T>{m, n, k, a.data, b.data, a.row_stride, a.column_stride, b.row_stride, b.column_stride, c.data(), n}.template run<Triangles>();
     clear_outside<T>(Triangles.c, c, m, n, false);
     same = same && c == expected;
     storage<T> sum(expected.size(), 3);
-    ct::host::narrow_product<T>{m, n, k, a.data, b.data, a.row_stride, a.column_stride, b.row_stride, b.column_stride, sum.data(), n}.template run<Triangles, true>();
+    ct::host::tiled_product<T>{m, n, k, a.data, b.data, a.row_stride, a.column_stride, b.row_stride, b.column_stride, sum.data(), n}.template run<Triangles, true>();
     for (T& x : sum) x -= 3;  // whole numbers: exact
     clear_outside<T>(Triangles.c, sum, m, n, false);
     same = same && sum == expected;
@@ -172,7 +179,7 @@ template <class T, ct::product_triangles Triangles> bool triangles_agree(extent 
 }
 
 TEST_CASE("products of triangular matrices") {
-  if constexpr (ct::host::has_narrow_product<float>) {
+  if constexpr (ct::host::has_tiled_product<float>) {
     using enum matrix_part;
     for (const auto& [m, n, k] : {std::array<extent, 3>{1, 1, 1}, {8, 24, 16}, {33, 47, 19}, {64, 64, 64}, {100, 7, 300}, {5, 130, 70}, {17, 40, 0}, {70, 33, 700}, {131, 64, 90}, {75, 81, 130}}) {
       INFO(m << " x " << n << " x " << k);
@@ -192,7 +199,7 @@ TEST_CASE("products of triangular matrices") {
     clear_outside<double>(lower, x, m, k, false, 40), clear_outside<double>(upper, y, k, n, false, 0, 24);
     const auto expected = naive<double>(1, m, n, k, {x.data(), k, 1}, {y.data(), n, 1});
     storage<double> c(expected.size(), 77);
-    ct::host::narrow_product<double>{m, n, k, x.data(), y.data(), k, 1, n, 1, c.data(), n, 40, 24}.run<ct::product_triangles{lower, upper}>();
+    ct::host::tiled_product<double>{m, n, k, x.data(), y.data(), k, 1, n, 1, c.data(), n, 40, 24}.run<ct::product_triangles{lower, upper}>();
     CHECK(c == expected);
   }
 }

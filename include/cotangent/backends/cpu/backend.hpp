@@ -74,7 +74,7 @@ template <class Executable> struct steps {
     f.matrices = !has_symbol(product) && !is_symbol(contracted) && product[1] > 1 && product[2] > 1 && contracted > 1;
     f.triangles = gemm_p::triangles(where, graph.nodes[at].attribute_count);
     f.adds = gemm_p::adds(where, graph.nodes[at].attribute_count);
-    f.narrow = host::has_narrow_product<T> && ((f.matrices && f.triangles.any()) || host::is_narrow<T>(f, product[1], product[2], contracted));
+    f.tiled = host::is_tiled<T>(f, product[1], product[2], contracted);
     return f;
   }
   /// Of a batch of products, those in [first, last); a negative `last` stands for all.
@@ -157,14 +157,11 @@ template <class Executable> struct steps {
       constexpr shape p = graph.nodes[n].dims;
       constexpr extent axis = graph.attributes[std::size_t(graph.nodes[n].attributes) + 2];
       constexpr extent k = axis < 0 ? 1 : graph.nodes[Executable::template operand_node<n, 0>()].dims[int(axis)];
-      constexpr extent small = 16, few_terms = 4, short_row = 128, little_work = 1 << 16;
+      constexpr extent small = 16, few_terms = 4, few_rows = 8, short_row = 128, little_work = 1 << 16, half_vector = native_lanes<type_of<graph.nodes[n].type>> / 2;
       if (gemm_p::adds(graph.attributes.data() + graph.nodes[n].attributes, graph.nodes[n].attribute_count)) return false;
       if constexpr (has_symbol(p) || is_symbol(k) || k > small) return false;
       else if constexpr (p[0] == 1 && p[1] <= small && p[2] <= small) return true;
-      else {
-        constexpr host::gemm_form form = form_of_gemm<Step>();
-        return k <= few_terms && p[2] <= short_row && p.size() * k <= little_work && !form.narrow;
-      }
+      else return k <= few_terms && (p[1] < few_rows || p[2] < half_vector) && p[2] <= short_row && p.size() * k <= little_work;
     }
   }
 

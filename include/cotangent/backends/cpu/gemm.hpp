@@ -1,5 +1,6 @@
 #pragma once
-/// Matrix products on the CPU: Eigen computes blocks of the result, oneTBB runs the blocks.
+/// Matrix products on the CPU: blocks of the result are computed in tiles of registers, or by Eigen where a machine does not multiply and add
+/// at once, and vectors by Eigen; oneTBB runs the blocks.
 /// How a product is cut into blocks depends only on its sizes, so the bits do not depend on the threads.
 
 #include <atomic>
@@ -8,7 +9,7 @@
 #include <type_traits>
 
 #include <cotangent/backends/cpu/eigen.hpp>
-#include <cotangent/backends/cpu/narrow.hpp>
+#include <cotangent/backends/cpu/tiles.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
 #include <cotangent/core/extents.hpp>
@@ -41,9 +42,14 @@ struct gemm_blocks {
 };
 
 constexpr extent blocks_of(extent size, extent block) { return (size + block - 1) / block; }
+/// Of blocks of at most so many, as even as multiples of `unit` are, the first one's size.
+constexpr extent even_block(extent size, extent most, extent unit) {
+  const extent even = blocks_of(blocks_of(size, blocks_of(size, most)), unit) * unit;
+  return even < size ? even : size;
+}
 
 /// A task does at least 2^21 multiply-adds (some 20 microseconds) where there are that many. Larger blocks run
-/// faster each (operands are packed once per block), so they are only as small as it takes to have 8 tasks.
+/// faster each (operands are copied once per block), so they are only as small as it takes to have 8 tasks.
 constexpr gemm_blocks gemm_blocks::of(extent batch, extent m, extent n, extent k) {
   constexpr extent task = extent(1) << 21;
   const extent product = m * n * k;
@@ -51,14 +57,14 @@ constexpr gemm_blocks gemm_blocks::of(extent batch, extent m, extent n, extent k
     const extent together = product == 0 ? batch : task / product + 1;
     return {m, n, together < batch ? together : batch};
   }
-  constexpr extent sizes[][2] = {{256, 1024}, {256, 512}, {128, 512}, {128, 256}, {64, 256}};
+  constexpr extent sizes[][2] = {{512, 384}, {256, 384}, {256, 192}, {128, 192}, {64, 192}};
   gemm_blocks best{m, n, 1};
   for (const auto& s : sizes) {
     // a narrow or flat result takes longer blocks the other way
     const extent columns = n < s[1] ? n : s[1], rows = n < s[1] ? s[0] * (s[1] / n < 8 ? s[1] / n : 8) : s[0];
     const extent whole_rows = m < rows ? m : rows;
     if (whole_rows * columns * k < task && best.rows != m) break;
-    best = {whole_rows, columns, 1};
+    best = {even_block(m, whole_rows, 8), even_block(n, columns, 16), 1};
     if (batch * blocks_of(m, best.rows) * blocks_of(n, best.columns) >= 8) break;
   }
   return best;
@@ -78,19 +84,16 @@ struct gemm_form {
   enum order : unsigned char { unknown, rows, columns };  // which of an operand's strides is 1
   order a = unknown, b = unknown;
   bool matrices = false;  // no extent is 1: neither a vector nor an outer product
-  bool narrow = false;    // it is computed by narrow_product
+  bool tiled = false;     // it is computed by tiled_product
   bool adds = false;      // to what the result holds
   product_triangles triangles{};
 };
 
-/// Whether an m x n product of k terms is best computed by narrow_product: the right operand is a few vectors wide and read in place, or
-/// lies in a core's cache as a whole. The number of rows, and that of the terms, may be known at run time only.
-template <class T> constexpr bool is_narrow(const gemm_form& form, extent m, extent n, extent k) {
-  constexpr extent few_vectors = 8 * native_lanes<T>, cached = narrow_product<T>::cached_bytes / extent(sizeof(T)), some_rows = 8;
-  if (is_symbol(n) || n <= 1 || (!is_symbol(k) && k <= 1) || (!is_symbol(m) && m <= 1)) return false;
-  if (form.b == gemm_form::rows && n % native_lanes<T> == 0 && n <= few_vectors) return true;
-  const extent least_rows = form.b == gemm_form::rows ? some_rows : 2 * some_rows;  // the other order is packed first
-  return (is_symbol(m) || m >= least_rows) && n >= native_lanes<T> / 2 && (is_symbol(k) ? n <= few_vectors : n * k <= cached);
+/// Whether an m x n product of k terms is computed in tiles. The number of rows, and that of the terms, may be known at run time only.
+template <class T> constexpr bool is_tiled(const gemm_form& form, extent m, extent n, extent k) {
+  constexpr extent few_columns = native_lanes<T> / 4;  // of which each is a product with a vector
+  if (!has_tiled_product<T> || is_symbol(n) || n <= 1 || (!is_symbol(k) && k <= 1) || (!is_symbol(m) && m <= 1)) return false;
+  return n >= few_columns || form.a != gemm_form::rows || form.triangles.any();
 }
 
 /// Eigen's sizes of the blocks that it packs, with memory for them that the thread keeps: Eigen by itself allocates it for
@@ -120,60 +123,64 @@ template <int OrderA, int OrderB, class T> void add_product(extent m, extent n, 
   internal::general_matrix_matrix_product<extent, T, of_b, false, T, of_a, false, ColMajor, 1>::run(n, m, k, b, b_stride, a, a_stride, c, 1, c_stride, T(1), blocks, nullptr);
 }
 
+/// The same where the orders are known at run time only, or Form says them.
+template <gemm_form Form, class T> void add_product(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c, extent c_stride) {
+  using Eigen::RowMajor, Eigen::ColMajor;
+  const auto with_b = [&]<int Order>(std::integral_constant<int, Order>, extent a_stride) {
+    if (Form.b == gemm_form::rows || (Form.b == gemm_form::unknown && b_column == 1))
+      if constexpr (Form.b != gemm_form::columns) return add_product<Order, RowMajor>(m, n, k, a, a_stride, b, b_row, c, c_stride);
+    if constexpr (Form.b != gemm_form::rows) add_product<Order, ColMajor>(m, n, k, a, a_stride, b, b_column, c, c_stride);
+  };
+  if (Form.a == gemm_form::rows || (Form.a == gemm_form::unknown && a_column == 1))
+    if constexpr (Form.a != gemm_form::columns) return with_b(std::integral_constant<int, RowMajor>(), a_row);
+  if constexpr (Form.a != gemm_form::rows) with_b(std::integral_constant<int, ColMajor>(), a_column);
+}
+
 /// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j), or += that, for a block of the result, in one thread. The block begins at
 /// (first_row, first_column).
 template <gemm_form Form, class T>
 void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c,
                 extent c_stride, [[maybe_unused]] extent first_row, [[maybe_unused]] extent first_column) {
-  if constexpr (Form.narrow) {
-    narrow_product<T>{m, n, k, a, b, a_row, a_column, b_row, b_column, c, c_stride, first_row, first_column}.template run<Form.triangles, Form.adds>();
-  } else if constexpr (!has_eigen_product<T>) {
-    for (extent i = 0; i < m; ++i) {
-      for (extent j = 0; j < n && !Form.adds; ++j) c[i * c_stride + j] = T(0);
+  const auto in_tiles = [&] {
+    if constexpr (has_tiled_product<T>)
+      tiled_product<T>{m, n, k, a, b, a_row, a_column, b_row, b_column, c, c_stride, first_row, first_column}.template run<Form.triangles, Form.adds>();
+  };
+  const auto clear = [&] {
+    for (extent i = 0; i < m && !Form.adds; ++i) std::memset(static_cast<void*>(c + i * c_stride), 0, std::size_t(n) * sizeof(T));
+  };
+  if constexpr (Form.tiled) in_tiles();
+  else if constexpr (!has_eigen_product<T>) {
+    clear();
+    for (extent i = 0; i < m; ++i)
       for (extent p = 0; p < k; ++p) {
         const T x = a[i * a_row + p * a_column];
         for (extent j = 0; j < n; ++j) c[i * c_stride + j] = plus_product(c[i * c_stride + j], x, b[p * b_row + j * b_column]);
       }
-    }
   } else {
     using namespace Eigen;
     using rows = Matrix<T, Dynamic, Dynamic, RowMajor>;
     using columns = Matrix<T, Dynamic, Dynamic, ColMajor>;
     using outer = OuterStride<>;
     using inner = InnerStride<>;
-    Map<rows, 0, outer> result(c, m, n, outer(c_stride));
-    constexpr extent small = 20;  // below, Eigen computes element by element
     const auto set = [](auto&& to, const auto& product) {
       if constexpr (Form.adds) to += product;
       else to = product;
     };
-    const auto product = [&](const auto& x, const auto& y) {
-      using lhs = std::remove_cvref_t<decltype(x)>;
-      using rhs = std::remove_cvref_t<decltype(y)>;
-      if (m + n + k < small) {
-        set(result.noalias(), x * y);
-        return;
-      }
-      for (extent i = 0; i < m && !Form.adds; ++i) std::memset(static_cast<void*>(c + i * c_stride), 0, std::size_t(n) * sizeof(T));
-      add_product<lhs::IsRowMajor ? RowMajor : ColMajor, rhs::IsRowMajor ? RowMajor : ColMajor>(m, n, k, x.data(), x.outerStride(), y.data(), y.outerStride(), c, c_stride);
-    };
-    const auto with_b = [&](const auto& x) {
-      if (Form.b == gemm_form::rows || (Form.b == gemm_form::unknown && (b_column == 1 || n == 1)))
-        if constexpr (Form.b != gemm_form::columns) return product(x, Map<const rows, 0, outer>(b, k, n, outer(b_row)));
-      if constexpr (Form.b != gemm_form::rows) product(x, Map<const columns, 0, outer>(b, k, n, outer(b_column)));
+    const auto column = [&](extent j) {  // matrix times vector
+      const Map<const Matrix<T, Dynamic, 1>, 0, inner> x(b + j * b_column, k, inner(b_row));
+      Map<Matrix<T, Dynamic, 1>, 0, inner> y(c + j, m, inner(c_stride));
+      if (Form.a == gemm_form::rows || a_column == 1) set(y.noalias(), Map<const rows, 0, outer>(a, m, k, outer(a_row)) * x);
+      else set(y.noalias(), Map<const columns, 0, outer>(a, m, k, outer(a_column)) * x);
     };
     const auto matrices = [&] {
-      if (Form.a == gemm_form::rows || (Form.a == gemm_form::unknown && (a_column == 1 || k == 1)))
-        if constexpr (Form.a != gemm_form::columns) return with_b(Map<const rows, 0, outer>(a, m, k, outer(a_row)));
-      if constexpr (Form.a != gemm_form::rows) with_b(Map<const columns, 0, outer>(a, m, k, outer(a_column)));
+      if constexpr (has_tiled_product<T>) in_tiles();
+      else clear(), add_product<Form>(m, n, k, a, a_row, a_column, b, b_row, b_column, c, c_stride);
     };
-    if constexpr (Form.matrices) matrices();
-    else if (n == 1) {  // matrix times vector
-      const Map<const Matrix<T, Dynamic, 1>, 0, inner> x(b, k, inner(b_row));
-      Map<Matrix<T, Dynamic, 1>, 0, inner> y(c, m, inner(c_stride));
-      if (a_column == 1) set(y.noalias(), Map<const rows, 0, outer>(a, m, k, outer(a_row)) * x);
-      else set(y.noalias(), Map<const columns, 0, outer>(a, m, k, outer(a_column)) * x);
-    } else if (m == 1) {  // vector times matrix
+    if constexpr (Form.matrices && !has_tiled_product<T>) matrices();
+    else if constexpr (Form.matrices) {  // of few columns
+      for (extent j = 0; j < n; ++j) column(j);
+    } else if (n == 1) column(0);
+    else if (m == 1) {  // vector times matrix
       const Map<const Matrix<T, 1, Dynamic>, 0, inner> x(a, k, inner(a_column));
       Map<Matrix<T, 1, Dynamic>> y(c, n);
       if (b_column == 1) set(y.noalias(), x * Map<const rows, 0, outer>(b, k, n, outer(b_row)));
@@ -184,9 +191,7 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
           T& x = c[i * c_stride + j];
           x = (Form.adds ? x : T(0)) + a[i * a_row] * b[j * b_column];
         }
-    } else {
-      matrices();
-    }
+    } else matrices();
   }
 }
 

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include <cotangent/backends/cpu/pack/vector.hpp>
+#include <cotangent/core/dtype.hpp>
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push

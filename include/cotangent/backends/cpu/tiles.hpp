@@ -1,7 +1,7 @@
 #pragma once
-/// Matrix products whose right operand fits into the cache of a core, tile by tile of the result in registers: nothing is packed
-/// if the operands lie in rows, and of transposed ones what the next tiles need. Of triangular matrices only the half that is not zero
-/// is read, or computed.
+/// Matrix products of a core, tile by tile of the result in registers. Rows of the right operand that fit into its cache are read where they
+/// are; of others, and of transposed operands, the tiles read copies of a block of terms, as vectors side by side. Of triangular matrices
+/// only the half that is not zero is read, or computed.
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace cotangent::host {
 
 /// Whether products of T are computed here at all: where a vector multiplies and adds at once.
-template <class T> inline constexpr bool has_narrow_product =
+template <class T> inline constexpr bool has_tiled_product =
 #if defined(__FMA__) && !defined(__CUDACC__)
     std::is_same_v<T, float> || std::is_same_v<T, double>;
 #else
@@ -22,7 +22,7 @@ template <class T> inline constexpr bool has_narrow_product =
 #endif
 
 /// A block of a product, at (i, j) of the whole.
-template <class T> struct narrow_product {
+template <class T> struct tiled_product {
   static constexpr int lanes = native_lanes<T>, tile_rows = native_bytes == 64 ? 8 : 4, tile_vectors = 3;
   /// Bytes of the rows of b that are worked on at a time.
   static constexpr extent cached_bytes = 1 << 17;
@@ -40,26 +40,33 @@ template <class T> struct narrow_product {
       for (extent r = 0; !Adds && r < m; ++r) std::fill_n(at(r, 0), n, T(0));
       return;
     }
-    const extent rows_of_b = cached_bytes / extent(sizeof(T)) / (n > 0 ? n : 1), most = rows_of_b < 64 ? 64 : rows_of_b / 8 * 8;
-    const bool turned = b_column != 1;
-    const scratch packed(turned ? std::size_t((k < most ? k : most) * tile_vectors * lanes) * sizeof(T) : 0);
+    if constexpr (!Triangles.any())
+      if (is_flat()) return run_transposed<Adds>();
+    constexpr extent few_terms = 64, copied_terms = 192;
+    const bool turned = b_column != 1, copies = !Triangles.any() && copies_rows();
+    const extent rows_of_b = cached_bytes / extent(sizeof(T)) / (n > 0 ? n : 1), least = turned || copies ? copied_terms : few_terms;
+    const extent most = rows_of_b < least ? least : rows_of_b / 8 * 8;
+    const extent width = turned ? tile_vectors * lanes : copies ? (n + lanes - 1) / lanes * lanes : 0;
+    const scratch memory(std::size_t((k < most ? k : most) * width) * sizeof(T));
+    T* const copied = reinterpret_cast<T*>(memory.data());
     for (extent first = 0; first < k; first += most) {
       const extent last = first + most < k ? first + most : k;
       terms t{first, last, b + first * b_row, b_row, 0, n, Adds || first > 0, nullptr, nullptr};
-      if (!turned) {
+      if (!turned && !copies) {
         if (!Triangles.any() && a_row == 1 && is_far(a_column) && n > lanes) add_turned<Triangles>(t);
         else add_terms<Triangles>(0, t);
         continue;
       }
-      T* const panel = reinterpret_cast<T*>(packed.data());
+      if (copies) copy_rows(first, last, copied);
       for (extent s = 0; s < n; s = t.to) {  // all rows with one panel, which stays in the nearest cache
-        const int wide = width_of_panel((n - s + lanes - 1) / lanes);
-        for (extent v = 0; v < wide; ++v) {
+        const int wide = width_of_panel(vectors_of(n - s));
+        T* const panel = copied + (copies ? s * (last - first) : 0);
+        for (extent v = 0; turned && v < wide; ++v) {
           const extent column = s + v * lanes;
           extent from = first, to = last;  // of a triangle what tiles read
           if (Triangles.b == matrix_part::lower && j + column > first) from += (j + column - first) / lanes * lanes;
           if (Triangles.b == matrix_part::upper) to = j + column + lanes < last ? j + column + lanes : last;
-          for (extent p = from; p < to; p += lanes) pack_square(p, column, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
+          for (extent p = from; p < to; p += lanes) copy_square(p, column, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
         }
         t.rows = panel, t.b_stride = wide * lanes, t.from = s, t.to = s + wide * lanes < n ? s + wide * lanes : n;
         add_terms<Triangles>(0, t);
@@ -70,8 +77,36 @@ template <class T> struct narrow_product {
  private:
   using vec = pack<T, lanes>;
 
+  /// Whether the result has few columns, and a is a large matrix whose columns are what lies side by side.
+  bool is_flat() const { return a_row == 1 && n <= lanes && m >= 4 * lanes && m * k * extent(sizeof(T)) > 4 * cached_bytes; }
+  /// c' = b' a', whose right operand lies in rows.
+  template <bool Adds> void run_transposed() const {
+    const scratch memory(std::size_t(m * n) * sizeof(T));
+    T* const turned = reinterpret_cast<T*>(memory.data());
+    tiled_product{n, m, k, b, a, b_column, b_row, a_column, 1, turned, m}.template run<product_triangles{}>();
+    for (extent r = 0; r < m; ++r)
+      for (extent s = 0; s < n; ++s) at(r, 0)[s] = (Adds ? at(r, 0)[s] : T(0)) + turned[s * m + r];
+  }
+
+  /// Whether rows of b, which lie in rows, do not stay in the cache, and many tiles read them, or they are in pages of their own, which
+  /// processors do not see coming.
+  bool copies_rows() const {
+    constexpr extent many_rows = 128, long_row = 3072;
+    return b_column == 1 && n * k * extent(sizeof(T)) > cached_bytes && (m >= many_rows || b_row * extent(sizeof(T)) > long_row);
+  }
+  /// The rows [first, last) of b, panel after panel.
+  void copy_rows(extent first, extent last, T* to) const {
+    for (extent p = first; p < last; ++p) {
+      const T* const row = b + p * b_row;
+      for (extent s = 0; s < n;) {
+        const int wide = width_of_panel(vectors_of(n - s));
+        T* const panel = to + s * (last - first) + (p - first) * wide * lanes;
+        for (int v = 0; v < wide; ++v, s += lanes) (s + lanes <= n ? vec::load(row + s) : vec::load(row + s, int(n - s))).store(panel + v * lanes);
+      }
+    }
+  }
   /// The elements of b from (p, s) on, up to `lanes` rows before `last` and as many columns, into rows.
-  void pack_square(extent p, extent s, extent last, T* to, extent stride) const {
+  void copy_square(extent p, extent s, extent last, T* to, extent stride) const {
     const int rows = int(last - p < lanes ? last - p : lanes), columns = int(n - s < lanes ? n - s : lanes);
     if (b_row == 1 && rows == lanes) {
       vec square[lanes];
@@ -94,12 +129,14 @@ template <class T> struct narrow_product {
   };
   /// Whether processors do not see coming what so many elements lie between.
   static constexpr bool is_far(extent stride) { return stride * extent(sizeof(T)) > 256; }
+  static constexpr extent vectors_of(extent columns) { return (columns + lanes - 1) / lanes; }
   /// Of panels of up to three vectors, as even as possible, the first one's.
   static constexpr int width_of_panel(extent vectors) { return vectors == 4 || vectors == 2 ? 2 : vectors < 2 ? int(vectors) : tile_vectors; }
 
   template <product_triangles Triangles> void add_terms(extent r, const terms& t) const {
     for (; r + tile_rows <= m; r += tile_rows) rows_of_tiles<Triangles, tile_rows>(r, t);
-    for (; r + tile_rows / 2 <= m; r += tile_rows / 2) rows_of_tiles<Triangles, tile_rows / 2>(r, t);
+    if (r + tile_rows / 2 <= m) rows_of_tiles<Triangles, tile_rows / 2>(r, t), r += tile_rows / 2;
+    if (tile_rows > 4 && r + 2 <= m) rows_of_tiles<Triangles, 2>(r, t), r += 2;
     for (; r < m; ++r) rows_of_tiles<Triangles, 1>(r, t);
   }
   /// The same where a is transposed: the terms of as many rows as a vector has are packed for the tiles that they are in.
@@ -121,18 +158,22 @@ template <class T> struct narrow_product {
     add_terms<Triangles>(r, t);
   }
   template <product_triangles Triangles, int Rows> void rows_of_tiles(extent r, const terms& t) const {
-    extent s = t.from, vectors = (t.to - t.from) / lanes;
+    extent s = t.from, vectors = vectors_of(t.to - t.from);
     if constexpr (Triangles.c == matrix_part::lower)  // what is above the diagonal stays as it is
-      if (const extent below = (i + r + Rows - j - s + lanes - 1) / lanes; t.adds && below < vectors) vectors = below < 0 ? 0 : below;
+      if (const extent below = vectors_of(i + r + Rows - j - s); t.adds && below < vectors) vectors = below < 0 ? 0 : below;
     while (vectors > 0) {
       const int wide = width_of_panel(vectors);
-      if (wide == tile_vectors) tile<Triangles, Rows, tile_vectors, false>(r, s, t);
-      else if (wide == 2) tile<Triangles, Rows, 2, false>(r, s, t);
-      else tile<Triangles, Rows, 1, false>(r, s, t);
+      const auto add_tile = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
+        if (s + Vectors * lanes <= t.to) tile<Triangles, Rows, Vectors, false>(r, s, t);
+        else tile<Triangles, Rows, Vectors, true>(r, s, t);
+      };
+      if (wide == tile_vectors) add_tile(std::integral_constant<int, tile_vectors>());
+      else if (wide == 2) add_tile(std::integral_constant<int, 2>());
+      else add_tile(std::integral_constant<int, 1>());
       s += wide * lanes, vectors -= wide;
     }
-    if (const extent whole = t.from + (t.to - t.from) / lanes * lanes; whole < t.to) tile<Triangles, Rows, 1, true>(r, whole, t);
   }
+  /// `Partial`: the last vector has columns beyond the result.
   template <product_triangles Triangles, int Rows, int Vectors, bool Partial> void tile(extent r, extent s, const terms& t) const {
     const extent i0 = i + r, i1 = i0 + Rows, j0 = j + s, j1 = j0 + Vectors * lanes;
     extent first = t.first, last = t.last;
@@ -147,7 +188,8 @@ template <class T> struct narrow_product {
     if constexpr (Triangles.c == matrix_part::upper)
       if (j1 <= i0) last = first;
     if (first >= last && t.adds) return;
-    const int count = Partial ? int(n - s) : lanes;
+    const int count = int(t.to - s) - (Vectors - 1) * lanes;  // in the last vector, if that is partial
+    const auto load = [&](const T* from, auto v) __attribute__((always_inline)) { return Partial && v == Vectors - 1 ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
     vec sums[Rows][Vectors];
     each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
       if (t.adds) __builtin_prefetch(at(r + x, s + v * lanes), 1);  // added at the end, when it is there
@@ -167,7 +209,7 @@ template <class T> struct narrow_product {
       for (end = end < last ? end : last; first < end; ++first, pa += column, behind += column, pb += t.b_stride) {
         vec terms_of_b[Vectors];
         if (strides) __builtin_prefetch(next, 0, 2), next += a_column;
-        each<1, From, To>([&](auto, auto v) __attribute__((always_inline)) { terms_of_b[v] = Partial ? vec::load(pb, count) : vec::load(pb + v * lanes); });
+        each<1, From, To>([&](auto, auto v) __attribute__((always_inline)) { terms_of_b[v] = load(pb, v); });
         each<Rows, From, To>([&](auto x, auto v) __attribute__((always_inline)) { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
       }
     };
@@ -178,10 +220,10 @@ template <class T> struct narrow_product {
         else (add(std::integer_sequence<int, 0, V + 1>(), V + 1 < Vectors ? j0 + (V + 1) * lanes : last), ...);
       }(std::make_integer_sequence<int, Vectors>());
     each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
-      T* const to = at(r + x, s + v * lanes);
-      if (t.adds) sums[x][v] = sums[x][v] + (Partial ? vec::load(to, count) : vec::load(to));
-      if constexpr (Partial) sums[x][v].store(to, count);
-      else sums[x][v].store(to);
+      T* const to = at(r + x, s);
+      if (t.adds) sums[x][v] = sums[x][v] + load(to, v);
+      if constexpr (Partial && v == Vectors - 1) sums[x][v].store(to + v * lanes, count);
+      else sums[x][v].store(to + v * lanes);
     });
   }
   /// visit(x, v) for x in [0, Rows) and v in [From, To), numbers that the compiler knows: it then keeps what they index in registers.
