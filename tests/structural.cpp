@@ -180,3 +180,66 @@ TEST_CASE("layout changes larger than a vector block keep every element in place
   constexpr auto f = [](auto x) { return std::tuple(ct::transpose(x) * 2.0f, ct::flip<1>(ct::transpose(x)) + 1.0f, ct::roll<1, 7>(x), ct::reshape<65, 37>(x) * 3.0f); };
   check_jit(f, 0, between<float, 37, 65>(-1, 1));
 }
+
+namespace {
+template <class T, ct::extent... E> void fill(ct::array<T, E...>& x) {
+  for (ct::extent i = 0; i < x.size(); ++i) x.data()[i] = T(i * 7 % 1021 % (sizeof(T) == 1 ? 2 : 1021));
+}
+/// Whether y is x with axes i, j, k of it as its own.
+template <class X, class Y> bool is_turned(const X& x, const Y& y, int i, int j, int k) {
+  const ct::shape &from = x.shape(), &to = y.shape();
+  bool same = to == ct::shape{from[i], from[j], from[k]};
+  extent at[3];
+  for (at[i] = 0; at[i] < from[i]; ++at[i])
+    for (at[j] = 0; at[j] < from[j]; ++at[j])
+      for (at[k] = 0; at[k] < from[k]; ++at[k]) same = same && y(at[i], at[j], at[k]) == x(at[0], at[1], at[2]);
+  return same;
+}
+template <class T, ct::extent A, ct::extent B, ct::extent C> void check_turned() {
+  ct::array<T, A, B, C> x;
+  fill(x);
+  const auto [a, b, c, d, e] = ct::jit([](auto x) {
+    return std::tuple(ct::transpose<0, 2, 1>(x), ct::transpose<1, 0, 2>(x), ct::transpose<2, 1, 0>(x), ct::transpose<1, 2, 0>(x), ct::transpose<2, 0, 1>(x));
+  })(x);
+  INFO(x.shape()[0] << " x " << x.shape()[1] << " x " << x.shape()[2] << ", " << sizeof(T) << " bytes");
+  CHECK((is_turned(x, a, 0, 2, 1) && is_turned(x, b, 1, 0, 2) && is_turned(x, c, 2, 1, 0) && is_turned(x, d, 1, 2, 0) && is_turned(x, e, 2, 0, 1)));
+}
+}  // namespace
+
+TEST_CASE("arrays are copied with their rows turned, in blocks") {
+  check_turned<float, 1, 300, 170>(), check_turned<float, 3, 64, 128>(), check_turned<float, 37, 9, 41>(), check_turned<double, 2, 131, 257>();
+  check_turned<std::uint8_t, 2, 700, 33>(), check_turned<std::int16_t, 5, 64, 300>(), check_turned<bool, 1, 40, 1000>(), check_turned<float, 0, 300, 40>();
+  for (const auto& [m, n] : {std::pair(0, 5), std::pair(1, 1), std::pair(1, 2000), std::pair(2000, 1), std::pair(130, 515), std::pair(4100, 2050)}) {  // the last one past the caches
+    ct::array<float, ct::dyn, ct::dyn> x({m, n});
+    fill(x);
+    const auto y = ct::jit([](auto x) { return ct::transpose(x); })(x);
+    bool same = y.shape() == ct::shape{n, m};
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) same = same && y(j, i) == x(i, j);
+    CHECK(same);
+  }
+}
+
+TEST_CASE("kernels read copies of what lies across their rows") {
+  constexpr auto f = [](auto x, auto y) { return std::tuple(y + ct::transpose(x), ct::sum(ct::transpose(x) * y, ct::axis<-1>), ct::nn::softmax(ct::transpose(x * 0.01f) + y * 0.01f)); };
+  const auto check = [&](const auto& x, const auto& y) {
+    const auto [sum, products, rows] = ct::jit(f)(x, y);
+    const extent m = y.shape()[0], n = y.shape()[1];
+    for (extent i = 0; i < m; ++i) {
+      double product = 0, exponentials = 0;
+      for (extent j = 0; j < n; ++j) product += double(x(j, i)) * y(i, j), exponentials += std::exp(0.01 * (x(j, i) + y(i, j)));
+      bool same = true;
+      for (extent j = 0; j < n; ++j) same = same && sum(i, j) == x(j, i) + y(i, j) && std::fabs(rows(i, j) * exponentials / std::exp(0.01 * (x(j, i) + y(i, j))) - 1) < 1e-4;
+      CHECK((same && products(i) == Approx(product)));
+    }
+  };
+  ct::array<float, 512, 70> x;
+  ct::array<float, 70, 512> y;
+  fill(x), fill(y);
+  check(x, y);
+  check(ct::array<float, ct::dyn, ct::dyn>(x), ct::array<float, ct::dyn, ct::dyn>(y));
+  // Chosen for its sizes: a small one is read where it lies.
+  const auto kernels = [](const auto& z) { return ct::jit([](auto z) { return ct::exp(z) + ct::transpose(z); }).kernels(z); };
+  CHECK(kernels(ct::array<float, 1024, 1024>()).find("2 steps") != std::string::npos);
+  CHECK(kernels(ct::array<float, 64, 64>()).find("1 steps") != std::string::npos);
+}

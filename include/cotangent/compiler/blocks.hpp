@@ -198,11 +198,16 @@ class block_finder {
   constexpr extent rows_of(std::size_t i) const {
     const step& x = s_.steps[i];
     if (x.after_rows) return 0;
-    if (x.node < 0) return x.space.rank > 0 ? extent_named(s_, x, x.space[0]) : 0;
+    if (x.node < 0) return x.space.rank > 0 && !turns(x) ? extent_named(s_, x, x.space[0]) : 0;
     if (is_by_lines(x)) return choices_.lines_by_rows ? g_[x.node].dims[0] : 0;
     if (is_scatter_step(x)) return choices_.scatters_by_rows ? operand_rows(x, 1) : 0;
     if (!choices_.products_by_rows || !is_gemm(x) || has_symbol(g_[x.node].dims) || is_paired(int(i))) return 0;
     return g_[x.node].dims[0];
+  }
+  /// Whether a step copies an array whose rows lie along the steps' outermost axis: in blocks, not row by row.
+  constexpr bool turns(const step& x) const {
+    const statement& first = s_.statements[std::size_t(x.statements)];
+    return x.statement_count == 2 && x.space.rank > 1 && first.what == statement::load && first.where.strides[0] == 1 && first.where.strides[x.space.rank - 1] != 1;
   }
   /// The outermost extent of an operand of an opaque step.
   constexpr extent operand_rows(const step& x, int k) const {

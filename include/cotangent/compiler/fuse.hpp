@@ -82,6 +82,7 @@ class scheduler {
     if (choices_.finds_places) find_places();
     require_memory();
     if (choices_.lanes == 0) copy_repeated_columns();
+    if (choices_.copies_turned) copy_turned();
     find_origins();
     find_spaces();
     form_groups();
@@ -346,6 +347,30 @@ class scheduler {
       const bool repeated = has_symbol(dims) || from.size() * often <= dims.size();
       if (rows && repeated && !is_symbol(stride) && stride != 0 && stride != 1) need_memory(x, true);
     }
+  }
+  /// What kernels read across its rows is copied in blocks, if the lines that a row of theirs touches do not stay in the nearest cache until
+  /// the next row needs them.
+  constexpr void copy_turned() {
+    constexpr extent least = 1 << 12, some = 16;
+    for (int n = 0; n < g_.size(); ++n) {
+      if (!is(n, primitive_of<transpose_p>.id) || copied_[std::size_t(n)]) continue;
+      const shape& dims = at(n).dims;
+      const leaf l = resolve(n);
+      const int last = dims.rank - 1;
+      const extent stride = l.access.strides[last];
+      if (kind(l.node) == role::source && !at(l.node).is_input()) continue;
+      bool turned = false;
+      for (int i = 0; i < last; ++i) turned = turned || (l.access.strides[i] == 1 && (is_symbol(dims[i]) || dims[i] >= some));
+      if (!turned || stride == 0 || l.window >= 0) continue;
+      if (has_symbol(dims) || (dims.size() >= least && dims[last] > lines_that_stay(stride * size_of(at(n).type)))) copied_[std::size_t(n)] = stored_[std::size_t(n)] = apart_[std::size_t(n)] = 1;
+    }
+  }
+  /// How many lines that lie so many bytes apart a first cache of 32 KiB in 8 ways keeps.
+  static constexpr extent lines_that_stay(extent bytes) {
+    constexpr extent line = 64, sets = 64, ways = 8;
+    extent taken = sets;  // sets
+    for (extent step = bytes % line == 0 ? bytes / line : 1; step % 2 == 0 && taken > 1; step /= 2) taken /= 2;
+    return ways * taken;
   }
   /// `contiguous_form`: the elements must be in row-major order of their own.
   constexpr void need_memory(int n, bool contiguous_form) {

@@ -91,11 +91,12 @@ struct schedule_choices {
   bool scatters_by_rows = true;      // scatters of updates that a row block makes join it
   bool packets = true;               // parts that work instance by instance are done packet by packet
   bool finds_places = true;          // of extrema along rows, in the pass that finds the extremum
+  bool copies_turned = true;         // arrays whose rows lie in another direction than those of the kernels that read them
   extent lanes = 0;                  // of a packet: an axis of this extent comes last in memory and in kernels; 0: there is none
 };
 
 /// Those of the body of packets: kernels in one thread.
-constexpr schedule_choices choices_of_packets(extent lanes) { return {.products_by_rows = false, .sums_over_rows = false, .lines_by_rows = false, .scatters_by_rows = false, .packets = false, .finds_places = false, .lanes = lanes}; }
+constexpr schedule_choices choices_of_packets(extent lanes) { return {.products_by_rows = false, .sums_over_rows = false, .lines_by_rows = false, .scatters_by_rows = false, .packets = false, .finds_places = false, .copies_turned = false, .lanes = lanes}; }
 
 /// The schedule of a graph.
 struct schedule {

@@ -9,6 +9,7 @@
 #include <cotangent/backends/cpu/packets.hpp>
 #include <cotangent/backends/cpu/scatter.hpp>
 #include <cotangent/backends/cpu/sort.hpp>
+#include <cotangent/backends/cpu/turned.hpp>
 #include <cotangent/backends/cpu/turns.hpp>
 #include <cotangent/compiler/control.hpp>
 #include <cotangent/core/device.hpp>
@@ -40,7 +41,9 @@ template <class Executable> struct steps {
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
     extent extents[x.slot_count > 0 ? x.slot_count : 1];
     Executable::template local_arguments<Step>(s, buffers, extents);
-    host::run<typename lowered::template kernel_of<Step>>(buffers, extents);
+    using kernel = typename lowered::template kernel_of<Step>;
+    if constexpr (turns<Step>()) host::turned_copy_of<kernel>::run(buffers, extents);
+    else host::run<kernel>(buffers, extents);
   }
 
   template <int Step> static auto tasks_of(const state& s) {
@@ -51,7 +54,16 @@ template <class Executable> struct steps {
     return host::tasks_of<typename lowered::template kernel_of<Step>>(buffers, extents);
   }
   /// The points of a kernel whose outermost index is in [first, last), in this thread.
-  template <int Step> static void run_rows(const state& s, extent first, extent last) { tasks_of<Step>(s).run_rows(first, last); }
+  template <int Step> static void run_rows(const state& s, extent first, extent last) {
+    if constexpr (turns<Step>()) {
+      constexpr cotangent::step x = plan.steps[Step];
+      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
+      extent extents[x.slot_count > 0 ? x.slot_count : 1];
+      Executable::template local_arguments<Step>(s, buffers, extents);
+      host::turned_copy_of<typename lowered::template kernel_of<Step>>::run_rows(buffers, extents, first, last);
+    } else tasks_of<Step>(s).run_rows(first, last);
+  }
+  template <int Step> static constexpr bool turns() { return host::turned_copy_of<typename lowered::template kernel_of<Step>>::turns; }
   /// visit(its tasks, its number) for a kernel that sums over rows.
   template <int Step, class Visit> static int visit_sums(const state& s, const Visit& visit) {
     if constexpr (sums_rows(Step)) visit(tasks_of<Step>(s), Step);

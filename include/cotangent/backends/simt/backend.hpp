@@ -223,7 +223,7 @@ template <class Queue> struct backend {
   struct scope {
     scope(const device&, const char*) {}
   };
-  static constexpr schedule_choices choices{.rows_of_many_axes = true, .products_by_rows = false, .sums_over_rows = false, .lines_by_rows = false, .scatters_by_rows = false, .packets = false, .finds_places = false};
+  static constexpr schedule_choices choices{.rows_of_many_axes = true, .products_by_rows = false, .sums_over_rows = false, .lines_by_rows = false, .scatters_by_rows = false, .packets = false, .finds_places = false, .copies_turned = false};
   static constexpr extent stack_bytes = 0;
   template <class Executable> using steps = simt::steps<Executable>;
 
