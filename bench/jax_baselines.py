@@ -584,8 +584,25 @@ def mean_square():
     return "mean square of 1,000,000 uniform random numbers", lambda k: jnp.mean(jnp.square(jax.random.uniform(k, (1000000,)))), (jax.random.PRNGKey(7),)
 
 
+def transposed():
+    return "transpose of [1024, 1024]", jnp.transpose, (uniform(0.1, 1, 1024, 1024),)
+
+
+def plus_transposed():
+    return "a matrix [1024, 1024] plus the transpose of one", lambda x, c: c + x.T, (uniform(0.1, 1, 1024, 1024), uniform(0.1, 1, 1024, 1024))
+
+
+def product():
+    return "product of matrices [1024, 1024], beside Eigen's", jnp.matmul, (uniform(0.1, 1, 1024, 1024), uniform(0.1, 1, 1024, 1024))
+
+
+def halves():
+    x, y = uniform(0.1, 1, 1 << 22).astype(jnp.bfloat16), uniform(0.1, 1, 1 << 22).astype(jnp.bfloat16)
+    return "2.5 x + y of 4 M bfloat16", lambda x, y: 2.5 * x + y, (x, y)
+
+
 def arrays():
-    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square):
+    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square, transposed, plus_transposed, product, halves):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

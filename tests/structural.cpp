@@ -220,6 +220,23 @@ TEST_CASE("arrays are copied with their rows turned, in blocks") {
   }
 }
 
+TEST_CASE("elements are repeated side by side") {
+  ct::array<float, 37, 101> x;
+  fill(x);
+  const auto check = [](const auto& x) {
+    const auto [twice, thrice, nine, stacked] = ct::jit([](auto x) { return std::tuple(ct::repeat<2, -1>(x), ct::repeat<3, 1>(x), ct::repeat<9, 1>(x), ct::stack<-1>(x, x, x)); })(x);
+    bool same = true;
+    for (extent i = 0; i < 37; ++i)
+      for (extent j = 0; j < 101; ++j) {
+        for (int k = 0; k < 2; ++k) same = same && twice(i, 2 * j + k) == x(i, j);
+        for (int k = 0; k < 3; ++k) same = same && thrice(i, 3 * j + k) == x(i, j) && stacked(i, j, k) == x(i, j);
+        for (int k = 0; k < 9; ++k) same = same && nine(i, 9 * j + k) == x(i, j);
+      }
+    CHECK(same);
+  };
+  check(x), check(ct::array<float, ct::dyn, ct::dyn>(x));
+}
+
 TEST_CASE("kernels read copies of what lies across their rows") {
   constexpr auto f = [](auto x, auto y) { return std::tuple(y + ct::transpose(x), ct::sum(ct::transpose(x) * y, ct::axis<-1>), ct::nn::softmax(ct::transpose(x * 0.01f) + y * 0.01f)); };
   const auto check = [&](const auto& x, const auto& y) {

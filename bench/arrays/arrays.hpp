@@ -1,6 +1,6 @@
 #pragma once
-/// Everyday operations on arrays with short rows (pools, colours, coordinates), with gathered rows, along outer axes, and with updates
-/// at computed places, each beside a loop by hand, in one thread.
+/// Everyday operations on arrays with short rows (pools, colours, coordinates), with gathered rows, along outer axes, in other layouts, and with
+/// updates at computed places, each beside a loop by hand, in one thread.
 
 #include <algorithm>
 #include <array>
@@ -24,6 +24,7 @@ namespace arrays {
 namespace ct = cotangent;
 
 void add_gathered_rows();
+void add_layouts();
 void add_programs();
 void add_series();
 void add_short_rows();

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   arrays::add_short_rows();
   arrays::add_gathered_rows();
   arrays::add_series();
+  arrays::add_layouts();
   arrays::add_programs();
   return bench::run(argc, argv);
 }

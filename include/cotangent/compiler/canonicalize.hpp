@@ -176,7 +176,24 @@ constexpr bool sums_few_products(const call& c, bool of_packets = false) {
 /// Whether a product is one sum of products for each index of its batch: what kernels do with rows.
 constexpr bool sums_along_rows(const call& c) {
   const dot_dimensions d = dot_general_p::dimensions(c);
-  return d.lhs_batch.rank > 0 && d.lhs_contracted.rank > 0 && d.lhs_free(c[0].rank()).rank == 0 && d.rhs_free(c[1].rank()).rank == 0;
+  return d.lhs_contracted.rank > 0 && d.lhs_free(c[0].rank()).rank == 0 && d.rhs_free(c[1].rank()).rank == 0;
+}
+/// Such a product whose sums do not go along the last axes of the left operand: in that operand's order. Else null.
+constexpr value sum_across_rows(const call& c) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  const int rank = c[0].rank(), batches = d.lhs_batch.rank;
+  if (batches == 0 || d.lhs_contracted.contains(rank - 1)) return {};
+  shape right = filled(rank, 0), summed, order;  // per axis of the left operand, that of the right one; per batch axis, which of those kept it is
+  for (int i = 0; i < batches; ++i) right[int(d.lhs_batch[i])] = d.rhs_batch[i];
+  for (int i = 0; i < rank - batches; ++i) right[int(d.lhs_contracted[i])] = d.rhs_contracted[i];
+  for (extent axis : d.lhs_batch) {
+    int before = 0;
+    for (extent other : d.lhs_batch) before += other < axis;
+    order.push_back(before);
+  }
+  for (int i = 0; i < rank; ++i)
+    if (d.lhs_contracted.contains(i)) summed.push_back(i);
+  return transpose(reduce_sum(mul(c[0], transpose(c[1], right)), summed), order);
 }
 /// Where the axes of a product's operand are in its result; the contracted ones, in their order, behind all of them.
 constexpr shape places_in_product(const call& c, const dot_dimensions& d, int operand) {
@@ -325,6 +342,24 @@ constexpr value mirrored(value x) {
   const extent n = x.dims()[column];
   const value below = ge(iota(*x.b, dtype::int32, {n, n}, 0), iota(*x.b, dtype::int32, {n, n}, 1));
   return select(broadcast_in_dim(below, x.dims(), {row, column}), x, transposed_matrices(x));
+}
+
+/// An array repeated along a new last axis of few elements, as so many parts that lie side by side, or null if it is none: a kernel over the
+/// array then stores vectors of it in turn, in place of rows of few.
+constexpr value repeated_elements(const call& c) {
+  constexpr extent few = 8;
+  const int last = c.dims.rank - 1;
+  if (last < 1 || is_symbol(c.dims[last]) || c.dims[last] < 2 || c.dims[last] > few) return {};
+  if (!(broadcast_in_dim_p::axes(c) == axes_from(0, last)) || !(c[0].dims() == erase(c.dims, last))) return {};
+  sequence<value> parts;
+  for (extent k = 0; k < c.dims[last]; ++k) parts.push_back(c[0]);
+  attribute_list list;
+  list.push(c.dims);
+  for (int i = 0; i <= last; ++i) list.push(i < last);
+  call a;
+  a.op = &primitive_of<assemble_p>, a.operands = parts.data(), a.count = int(parts.size());
+  a.attributes = list.data, a.attribute_count = list.count;
+  return c.b->emit(a);
 }
 
 /// A pad that cuts off becomes a slice and a pad that does not.
@@ -547,6 +582,9 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
+  flag_list is_output;  // or what an output has the elements of
+  is_output.assign(g.nodes.size(), false);
+  for (int o : g.outputs) is_output.items[g[o].op_id == primitive_of<reshape_p>.id ? g.operand(o, 0) : o] = true;
   bool has_windows = false;
   const flag_list by_kernels = used_by_kernels(g, has_windows), with_reciprocal = with_reciprocals(g), with_square = with_squares(g);
   // The product n, of its own operands: what else is used by others and cheap is made for it alone.
@@ -607,8 +645,9 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     const bool collects = number != 1 || numbers.leaves(n);
     if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
-      else if (of_packets || sums_along_rows(c)) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
-      else v = rows.product(n, c);
+      else if (!of_packets && sums_along_rows(c)) v = sum_across_rows(c);
+      if (!v.b && (of_packets || sums_along_rows(c))) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
+      if (!v.b) v = rows.product(n, c);
       if (!v.b) {
         product_triangles t = triangles.of_product(n);
         const call product = product_at(n);
@@ -642,6 +681,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
       if (!v.b) v = without_negative_pad(c);
     }
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
+    else if (op == primitive_of<broadcast_in_dim_p>.id && is_output.items[n] && uses.items[n] == 1 && !of_packets) v = repeated_elements(c);
     else if (op == primitive_of<symmetric_p>.id) v = c[0];
     else if (op == primitive_of<select_p>.id && conditions.items[n] == g.operand(n, 0)) v = c[1];
     else if (op == primitive_of<neg_p>.id && collects) v = c[0], number = -number;

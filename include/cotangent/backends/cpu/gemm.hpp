@@ -125,15 +125,14 @@ template <int OrderA, int OrderB, class T> void add_product(extent m, extent n, 
 
 /// The same where the orders are known at run time only, or Form says them.
 template <gemm_form Form, class T> void add_product(extent m, extent n, extent k, const T* a, extent a_row, extent a_column, const T* b, extent b_row, extent b_column, T* c, extent c_stride) {
-  using Eigen::RowMajor, Eigen::ColMajor;
   const auto with_b = [&]<int Order>(std::integral_constant<int, Order>, extent a_stride) {
     if (Form.b == gemm_form::rows || (Form.b == gemm_form::unknown && b_column == 1))
-      if constexpr (Form.b != gemm_form::columns) return add_product<Order, RowMajor>(m, n, k, a, a_stride, b, b_row, c, c_stride);
-    if constexpr (Form.b != gemm_form::rows) add_product<Order, ColMajor>(m, n, k, a, a_stride, b, b_column, c, c_stride);
+      if constexpr (Form.b != gemm_form::columns) return add_product<Order, Eigen::RowMajor>(m, n, k, a, a_stride, b, b_row, c, c_stride);
+    if constexpr (Form.b != gemm_form::rows) add_product<Order, Eigen::ColMajor>(m, n, k, a, a_stride, b, b_column, c, c_stride);
   };
   if (Form.a == gemm_form::rows || (Form.a == gemm_form::unknown && a_column == 1))
-    if constexpr (Form.a != gemm_form::columns) return with_b(std::integral_constant<int, RowMajor>(), a_row);
-  if constexpr (Form.a != gemm_form::rows) with_b(std::integral_constant<int, ColMajor>(), a_column);
+    if constexpr (Form.a != gemm_form::columns) return with_b(std::integral_constant<int, Eigen::RowMajor>(), a_row);
+  if constexpr (Form.a != gemm_form::rows) with_b(std::integral_constant<int, Eigen::ColMajor>(), a_column);
 }
 
 /// c[i * c_stride + j] = sum over p of a(i, p) * b(p, j), or += that, for a block of the result, in one thread. The block begins at

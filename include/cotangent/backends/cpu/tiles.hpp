@@ -46,7 +46,7 @@ template <class T> struct tiled_product {
     const bool turned = b_column != 1, copies = !Triangles.any() && copies_rows();
     const extent rows_of_b = cached_bytes / extent(sizeof(T)) / (n > 0 ? n : 1), least = turned || copies ? copied_terms : few_terms;
     const extent most = rows_of_b < least ? least : rows_of_b / 8 * 8;
-    const extent width = turned ? tile_vectors * lanes : copies ? (n + lanes - 1) / lanes * lanes : 0;
+    const extent width = turned ? tile_vectors * lanes : copies ? vectors_of(n) * lanes : 0;
     const scratch memory(std::size_t((k < most ? k : most) * width) * sizeof(T));
     T* const copied = reinterpret_cast<T*>(memory.data());
     for (extent first = 0; first < k; first += most) {
@@ -60,15 +60,8 @@ template <class T> struct tiled_product {
       if (copies) copy_rows(first, last, copied);
       for (extent s = 0; s < n; s = t.to) {  // all rows with one panel, which stays in the nearest cache
         const int wide = width_of_panel(vectors_of(n - s));
-        T* const panel = copied + (copies ? s * (last - first) : 0);
-        for (extent v = 0; turned && v < wide; ++v) {
-          const extent column = s + v * lanes;
-          extent from = first, to = last;  // of a triangle what tiles read
-          if (Triangles.b == matrix_part::lower && j + column > first) from += (j + column - first) / lanes * lanes;
-          if (Triangles.b == matrix_part::upper) to = j + column + lanes < last ? j + column + lanes : last;
-          for (extent p = from; p < to; p += lanes) copy_square(p, column, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
-        }
-        t.rows = panel, t.b_stride = wide * lanes, t.from = s, t.to = s + wide * lanes < n ? s + wide * lanes : n;
+        if (turned) copy_turned<Triangles>(first, last, s, wide, copied);
+        t.rows = copied + (copies ? s * (last - first) : 0), t.b_stride = wide * lanes, t.from = s, t.to = s + wide * lanes < n ? s + wide * lanes : n;
         add_terms<Triangles>(0, t);
       }
     }
@@ -103,6 +96,16 @@ template <class T> struct tiled_product {
         T* const panel = to + s * (last - first) + (p - first) * wide * lanes;
         for (int v = 0; v < wide; ++v, s += lanes) (s + lanes <= n ? vec::load(row + s) : vec::load(row + s, int(n - s))).store(panel + v * lanes);
       }
+    }
+  }
+  /// The rows [first, last) of b, which lies in columns, as a panel of `wide` vectors from column s on.
+  template <product_triangles Triangles> void copy_turned(extent first, extent last, extent s, int wide, T* panel) const {
+    for (extent v = 0; v < wide; ++v) {
+      const extent column = s + v * lanes;
+      extent from = first, to = last;  // of a triangle what tiles read
+      if (Triangles.b == matrix_part::lower && j + column > first) from += (j + column - first) / lanes * lanes;
+      if (Triangles.b == matrix_part::upper) to = j + column + lanes < last ? j + column + lanes : last;
+      for (extent p = from; p < to; p += lanes) copy_square(p, column, last, panel + ((p - first) * wide + v) * lanes, wide * lanes);
     }
   }
   /// The elements of b from (p, s) on, up to `lanes` rows before `last` and as many columns, into rows.

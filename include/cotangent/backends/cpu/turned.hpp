@@ -32,11 +32,10 @@ struct turned_copy {
     exchange(along, rank - 2);
     constexpr extent block = 512 / extent(sizeof(T));  // both arrays' parts of a block stay in a core's second cache
     const extent rows = extents[rank - 2], columns = extents[rank - 1], row_blocks = divide_up(rows, block), blocks = row_blocks * divide_up(columns, block);
-    extent outer = 1, points = rows * columns;
+    extent outer = 1;
     for (int d = 0; d < rank - 2; ++d) outer *= extents[d];
-    points *= outer;
     const extent together = divide_up(block * block, smaller(rows, block) * smaller(columns, block));  // in a task
-    const bool once = Once && points * extent(sizeof(T)) >= streamed_bytes;
+    const bool once = Once && outer * rows * columns * extent(sizeof(T)) >= streamed_bytes;
     const auto run_task = [&](extent task) {
       for (extent k = task * together; k < smaller((task + 1) * together, outer * blocks); ++k) {
         const T* p = source;

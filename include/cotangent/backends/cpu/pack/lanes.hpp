@@ -259,6 +259,13 @@ template <class H> struct float_of_bits {
   static COTANGENT_INLINE pack<float, 1> of(pack<std::uint16_t, 1> bits) {
     H h;
     h.bits = bits[0];
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_same_v<H, half>) {
+      float x;
+      asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h.bits));
+      return x;
+    }
+#endif
     return float(h);
   }
 };
@@ -284,7 +291,16 @@ template <class H> struct bits_of_float {
       return convert<std::uint16_t>(sign | select(magnitude < ints(0x477ff000u), kept, large));
     }
   }
-  static COTANGENT_INLINE pack<std::uint16_t, 1> of(pack<float, 1> x) { return H(x[0]).bits; }
+  static COTANGENT_INLINE pack<std::uint16_t, 1> of(pack<float, 1> x) {
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_same_v<H, half>) {
+      std::uint16_t bits;
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x[0]));
+      return bits;
+    }
+#endif
+    return H(x[0]).bits;
+  }
 };
 
 /// The same truth values for elements of Bytes bytes.
