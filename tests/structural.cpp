@@ -259,4 +259,6 @@ TEST_CASE("kernels read copies of what lies across their rows") {
   const auto kernels = [](const auto& z) { return ct::jit([](auto z) { return ct::exp(z) + ct::transpose(z); }).kernels(z); };
   CHECK(kernels(ct::array<float, 1024, 1024>()).find("2 steps") != std::string::npos);
   CHECK(kernels(ct::array<float, 64, 64>()).find("1 steps") != std::string::npos);
+  const auto few = [](auto z, auto i) { return 2.0f * ct::take<0>(ct::transpose(z), i); };  // not all of it is read
+  CHECK(ct::jit(few).kernels(ct::array<float, 1024, 1024>(), ct::array<int, 3>()).find("arena of 128 bytes") != std::string::npos);
 }

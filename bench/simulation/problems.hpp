@@ -44,6 +44,9 @@ void add_systems();
 
 // ---- vectors ----
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"  // of vectors as results, which are those of functions of this file alone
+#endif
 typedef float floats __attribute__((vector_size(64)));
 typedef double doubles __attribute__((vector_size(64)));
 typedef std::int32_t ints __attribute__((vector_size(64)));
@@ -113,14 +116,26 @@ template <class A, class B> double difference(const A& a, const B& b) {
 /// What a problem cannot do without: bytes read or written in memory once, or operations of T, two per multiply-add.
 struct bound { double bytes = 0, float_operations = 0, double_operations = 0; };
 
+#if defined(__AVX512F__)
+inline constexpr int register_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int register_bytes = 32;
+#else
+inline constexpr int register_bytes = 16;
+#endif
 /// As many multiply-adds on vectors in registers, on 2 threads.
-template <class V, class T> void multiply_add(double operations) {
+template <class T> void multiply_add(double operations) {
+  typedef T V __attribute__((vector_size(register_bytes)));
   const auto turns = long(operations / 2 / 2 / 16 / double(sizeof(V) / sizeof(T)));
   tbb::parallel_for(0, 2, [=](int) {
     V sums[16] = {}, a = V{} + T(0.5), b = V{} + T(1);
     for (long i = 0; i < turns; ++i) {
       for (V& s : sums) s = a * s + b;
+#ifdef __x86_64__
       for (V& s : sums) asm volatile("" : "+v"(s));
+#else
+      for (V& s : sums) asm volatile("" : "+w"(s));
+#endif
     }
   }, tbb::static_partitioner{});
 }
@@ -144,8 +159,8 @@ template <class Problem> void add(const std::string& name, double tolerance, bou
     const auto copy = std::make_shared<bench::copier>(2);
     return bench::sides{[=] { p->ours(); }, [=] {
       if (half > 0) (*copy)(to->data(), from->data(), half);
-      if (least.float_operations > 0) multiply_add<floats, float>(least.float_operations);
-      if (least.double_operations > 0) multiply_add<doubles, double>(least.double_operations);
+      if (least.float_operations > 0) multiply_add<float>(least.float_operations);
+      if (least.double_operations > 0) multiply_add<double>(least.double_operations);
     }};
   }, samples);
 }

@@ -360,10 +360,7 @@ template <class Facts> struct loop_turns {
       at.step(b, ((length - 1 - i) & 1) == 0);
       if constexpr (Facts::carries_elsewhere != 0) step_stacked(b, i);
       for (int k = 0; k < Facts::xs; ++k) body::input(b, first_x + k) = const_cast<std::byte*>(x[k]), x[k] += x_step[k];
-      for (int k = 0; k < Facts::ys; ++k) {
-        if (const int output = Facts::output_of_y(k); output >= 0) body::output(b, output) = y[k];
-        y[k] += y_step[k];
-      }
+      step_ys(b, y, std::make_integer_sequence<int, Facts::ys>());
       run_body(b);
     }
     if constexpr (Facts::carries_elsewhere != 0) finish_stacked(b);
@@ -376,6 +373,16 @@ template <class Facts> struct loop_turns {
     COTANGENT_HOST_INLINE void operator()(const typename Facts::body::state& s) const { Facts::body::run(s); }
   };
 
+  /// Points a turn at what it writes of ys. (With numbers of outputs that the compiler knows: g++ warns of others.)
+  template <int... K> COTANGENT_HOST_INLINE void step_ys(typename Facts::body::state& b, std::byte** y, std::integer_sequence<int, K...>) const {
+    const int done[] = {0, step_y<K, Facts::output_of_y(K)>(b, y)...};
+    (void)done, (void)b, (void)y;
+  }
+  template <int K, int Output> COTANGENT_HOST_INLINE int step_y(typename Facts::body::state& b, std::byte** y) const {
+    if constexpr (Output >= 0) Facts::body::output(b, Output) = y[K];
+    y[K] += y_step[K];
+    return 0;
+  }
   /// Points turn i at the carries that lie in ys. Of those that ys has as they are before a turn, the first is copied there.
   COTANGENT_HOST_INLINE void step_stacked(typename Facts::body::state& b, extent i) const {
     using body = typename Facts::body;

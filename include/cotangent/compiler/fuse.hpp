@@ -352,8 +352,15 @@ class scheduler {
   /// the next row needs them.
   constexpr void copy_turned() {
     constexpr extent least = 1 << 12, some = 16;
+    flag_list whole;  // per node: whether kernels read all of it
+    whole.assign(g_.nodes.count, false);
+    for (int n = g_.size(); n-- > 0;) {
+      const role k = kind(n);
+      if (k == role::pointwise || k == role::reduction || (is(n, primitive_of<broadcast_in_dim_p>.id) && whole.items[n]))
+        for (int i = 0; i < at(n).operand_count; ++i) whole.items[g_.operand(n, i)] = true;
+    }
     for (int n = 0; n < g_.size(); ++n) {
-      if (!is(n, primitive_of<transpose_p>.id) || copied_[std::size_t(n)]) continue;
+      if (!is(n, primitive_of<transpose_p>.id) || !whole.items[n] || copied_.items[n]) continue;
       const shape& dims = at(n).dims;
       const leaf l = resolve(n);
       const int last = dims.rank - 1;
@@ -361,7 +368,7 @@ class scheduler {
       if (kind(l.node) == role::source && !at(l.node).is_input()) continue;
       bool turned = false;
       for (int i = 0; i < last; ++i) turned = turned || (l.access.strides[i] == 1 && (is_symbol(dims[i]) || dims[i] >= some));
-      if (!turned || stride == 0 || l.window >= 0) continue;
+      if (!turned || stride == 0 || stride == 1 || l.window >= 0) continue;
       if (has_symbol(dims) || (dims.size() >= least && dims[last] > lines_that_stay(stride * size_of(at(n).type)))) copied_[std::size_t(n)] = stored_[std::size_t(n)] = apart_[std::size_t(n)] = 1;
     }
   }

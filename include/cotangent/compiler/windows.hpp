@@ -10,11 +10,11 @@
 
 namespace cotangent {
 
-/// a * b + c, rounded once.
+/// a * b + c, rounded once on machines that can.
 struct fma_p : pointwise {
   static constexpr std::string_view name = "fma";
   static constexpr double flops = 2;
-  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b, V c) { return fma(a, b, c); }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b, V c) { return fast_fma(a, b, c); }
 };
 
 /// x at another index: along each axis index i of the result is i + offset of x; where that lies outside of x, it is wrapped
