@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/tutorial.md", "docs/for-jax-users.md", "docs/loops.md", "docs/linear-algebra.md", "docs/devices.md", "docs/performance.md", "docs/inside.md"]
 PROGRAM = re.compile(r"^```cpp\n(.*?)^```$", re.S | re.M)
 OUTPUT = re.compile(r"^(<!-- output(?:: (\w+))? -->\n```text\n)(.*?)(^```$)", re.S | re.M)
-FLAGS = ["-std=c++20", "-O1", "-march=native", "-mtune=generic", "-Wall", "-Wextra", "-I" + str(ROOT / "include"), "-isystem", "/usr/include/eigen3"]
+FLAGS = ["-std=c++20", "-O1", "-march=native", "-Wall", "-Wextra", "-I" + str(ROOT / "include"), "-isystem", "/usr/include/eigen3"]
 
 
 def run(code, folder):

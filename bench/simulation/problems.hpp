@@ -116,16 +116,9 @@ template <class A, class B> double difference(const A& a, const B& b) {
 /// What a problem cannot do without: bytes read or written in memory once, or operations of T, two per multiply-add.
 struct bound { double bytes = 0, float_operations = 0, double_operations = 0; };
 
-#if defined(__AVX512F__)
-inline constexpr int register_bytes = 64;
-#elif defined(__AVX__)
-inline constexpr int register_bytes = 32;
-#else
-inline constexpr int register_bytes = 16;
-#endif
 /// As many multiply-adds on vectors in registers, on 2 threads.
 template <class T> void multiply_add(double operations) {
-  typedef T V __attribute__((vector_size(register_bytes)));
+  typedef T V __attribute__((vector_size(cotangent::native_bytes)));
   const auto turns = long(operations / 2 / 2 / 16 / double(sizeof(V) / sizeof(T)));
   tbb::parallel_for(0, 2, [=](int) {
     V sums[16] = {}, a = V{} + T(0.5), b = V{} + T(1);
