@@ -131,7 +131,7 @@ struct copy_of<kernel<space<E...>, forms<load<T, B, access<Offset, From...>>, St
   }
 };
 template <class T, extent... E, int B, class A, class Stored, int... Code>
-struct copy_of<kernel<space<E...>, forms<load_ahead<T, B, A>, Stored>, Code...>> : copy_of<kernel<space<E...>, forms<load<T, B, A>, Stored>, Code...>> {};
+struct copy_of<kernel<space<E...>, forms<kernels::load_ahead<T, B, A>, Stored>, Code...>> : copy_of<kernel<space<E...>, forms<load<T, B, A>, Stored>, Code...>> {};
 template <class Kernel> using turned_copy_of = copy_of<typename definition_of<Kernel>::type>;
 
 }  // namespace COTANGENT_ISA
