@@ -15,7 +15,7 @@ struct from_half_bits_p : pointwise {
   static constexpr std::string_view name = "from_half_bits";
   static constexpr void infer(call& c) { c.type = dtype::float32, c.dims = c[0].dims(); }
   template <extent Type> struct of {
-    COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V x) { return float_of_bits<type_of<dtype(Type)>>::of(x); }
+    COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V x) { return float_of_bits<type_of<dtype(Type)>>(x); }
   };
   template <class, extent Type> using lane_for = of<Type>;
 };
@@ -25,7 +25,7 @@ struct to_half_bits_p : pointwise {
   static constexpr double flops = 2;
   static constexpr void infer(call& c) { c.type = dtype::uint16, c.dims = c[0].dims(); }
   template <extent Type> struct of {
-    COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V x) { return bits_of_float<type_of<dtype(Type)>>::of(x); }
+    COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V x) { return bits_of_float<type_of<dtype(Type)>>(x); }
   };
   template <class, extent Type> using lane_for = of<Type>;
 };

@@ -240,68 +240,64 @@ template <class U, class T> COTANGENT_INLINE pack<U, 1> bit_cast(pack<T, 1> x) {
 }
 
 /// The floats that numbers of type H, a 16-bit floating type, are whose bits are given.
-template <class H> struct float_of_bits {
-  template <int N> static COTANGENT_HOST_INLINE pack<float, N> of(pack<std::uint16_t, N> h) {
-    using ints = pack<std::uint32_t, N>;
-    if constexpr (N * 4 > native_bytes) return join(of(lower(h)), of(upper(h)));
-    else if constexpr (std::is_same_v<H, bfloat16>) return bit_cast<float>(convert<std::uint32_t>(h) << 16);
-    else if constexpr (vector_has_half<N>) {
-      pack<float, N> r;
-      r.set_part(0, vector_from_half<typename pack<float, N>::part_type>(h.part(0)));
-      return r;
-    } else {  // numbers below 2^-14 are so many 2^-24
-      const ints bits = convert<std::uint32_t>(h), sign = (bits & ints(0x8000u)) << 16, magnitude = bits & ints(0x7fffu);
-      const ints normal = (magnitude << 13) + select(magnitude < ints(0x7c00u), ints(0x38000000u), ints(0x70000000u));
-      const ints small = bit_cast<std::uint32_t>(convert<float>(bit_cast<std::int32_t>(magnitude)) * pack<float, N>(0x1p-24f));
-      return bit_cast<float>(sign | select(magnitude < ints(0x400u), small, normal));
-    }
+template <class H, int N> COTANGENT_HOST_INLINE pack<float, N> float_of_bits(pack<std::uint16_t, N> h) {
+  using ints = pack<std::uint32_t, N>;
+  if constexpr (N * 4 > native_bytes) return join(float_of_bits<H>(lower(h)), float_of_bits<H>(upper(h)));
+  else if constexpr (std::is_same_v<H, bfloat16>) return bit_cast<float>(convert<std::uint32_t>(h) << 16);
+  else if constexpr (vector_has_half<N>) {
+    pack<float, N> r;
+    r.set_part(0, vector_from_half<typename pack<float, N>::part_type>(h.part(0)));
+    return r;
+  } else {  // numbers below 2^-14 are so many 2^-24
+    const ints bits = convert<std::uint32_t>(h), sign = (bits & ints(0x8000u)) << 16, magnitude = bits & ints(0x7fffu);
+    const ints normal = (magnitude << 13) + select(magnitude < ints(0x7c00u), ints(0x38000000u), ints(0x70000000u));
+    const ints small = bit_cast<std::uint32_t>(convert<float>(bit_cast<std::int32_t>(magnitude)) * pack<float, N>(0x1p-24f));
+    return bit_cast<float>(sign | select(magnitude < ints(0x400u), small, normal));
   }
-  static COTANGENT_INLINE pack<float, 1> of(pack<std::uint16_t, 1> bits) {
-    H h;
-    h.bits = bits[0];
+}
+template <class H> COTANGENT_INLINE pack<float, 1> float_of_bits(pack<std::uint16_t, 1> bits) {
+  H h;
+  h.bits = bits[0];
 #ifdef __CUDA_ARCH__
-    if constexpr (std::is_same_v<H, half>) {
-      float x;
-      asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h.bits));
-      return x;
-    }
-#endif
-    return float(h);
+  if constexpr (std::is_same_v<H, half>) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h.bits));
+    return x;
   }
-};
+#endif
+  return float(h);
+}
 /// The bits of the numbers of type H that are nearest to floats; of two such, that whose last bit is 0.
-template <class H> struct bits_of_float {
-  template <int N> static COTANGENT_HOST_INLINE pack<std::uint16_t, N> of(pack<float, N> x) {
-    using ints = pack<std::uint32_t, N>;
-    if constexpr (N * 4 > native_bytes) return join(of(lower(x)), of(upper(x)));
-    else if constexpr (std::is_same_v<H, bfloat16>) {
-      const ints bits = bit_cast<std::uint32_t>(x), upper_bits = bits >> 16;
-      const ints rounded = (bits + ints(0x7fffu) + (upper_bits & ints(1u))) >> 16;
-      return convert<std::uint16_t>(select(x == x, rounded, upper_bits | ints(0x40u)));
-    } else if constexpr (vector_has_half<N>) {
-      pack<std::uint16_t, N> r;
-      r.set_part(0, vector_to_half<typename pack<std::uint16_t, N>::part_type>(x.part(0)));
-      return r;
-    } else {  // those below 2^-14 are rounded where they end, by a number whose last bit is 2^-24
-      const ints bits = bit_cast<std::uint32_t>(x), sign = (bits >> 16) & ints(0x8000u), magnitude = bits & ints(0x7fffffffu);
-      const ints normal = (magnitude - ints(0x38000000u) + ints(0xfffu) + ((magnitude >> 13) & ints(1u))) >> 13;
-      const ints small = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + pack<float, N>(0.5f)) - ints(0x3f000000u);
-      const ints large = select(magnitude > ints(0x7f800000u), ints(0x7e00u), ints(0x7c00u));
-      const ints kept = select(magnitude < ints(0x38800000u), small, normal);
-      return convert<std::uint16_t>(sign | select(magnitude < ints(0x477ff000u), kept, large));
-    }
+template <class H, int N> COTANGENT_HOST_INLINE pack<std::uint16_t, N> bits_of_float(pack<float, N> x) {
+  using ints = pack<std::uint32_t, N>;
+  if constexpr (N * 4 > native_bytes) return join(bits_of_float<H>(lower(x)), bits_of_float<H>(upper(x)));
+  else if constexpr (std::is_same_v<H, bfloat16>) {
+    const ints bits = bit_cast<std::uint32_t>(x), upper_bits = bits >> 16;
+    const ints rounded = (bits + ints(0x7fffu) + (upper_bits & ints(1u))) >> 16;
+    return convert<std::uint16_t>(select(x == x, rounded, upper_bits | ints(0x40u)));
+  } else if constexpr (vector_has_half<N>) {
+    pack<std::uint16_t, N> r;
+    r.set_part(0, vector_to_half<typename pack<std::uint16_t, N>::part_type>(x.part(0)));
+    return r;
+  } else {  // those below 2^-14 are rounded where they end, by a number whose last bit is 2^-24
+    const ints bits = bit_cast<std::uint32_t>(x), sign = (bits >> 16) & ints(0x8000u), magnitude = bits & ints(0x7fffffffu);
+    const ints normal = (magnitude - ints(0x38000000u) + ints(0xfffu) + ((magnitude >> 13) & ints(1u))) >> 13;
+    const ints small = bit_cast<std::uint32_t>(bit_cast<float>(magnitude) + pack<float, N>(0.5f)) - ints(0x3f000000u);
+    const ints large = select(magnitude > ints(0x7f800000u), ints(0x7e00u), ints(0x7c00u));
+    const ints kept = select(magnitude < ints(0x38800000u), small, normal);
+    return convert<std::uint16_t>(sign | select(magnitude < ints(0x477ff000u), kept, large));
   }
-  static COTANGENT_INLINE pack<std::uint16_t, 1> of(pack<float, 1> x) {
+}
+template <class H> COTANGENT_INLINE pack<std::uint16_t, 1> bits_of_float(pack<float, 1> x) {
 #ifdef __CUDA_ARCH__
-    if constexpr (std::is_same_v<H, half>) {
-      std::uint16_t bits;
-      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x[0]));
-      return bits;
-    }
-#endif
-    return H(x[0]).bits;
+  if constexpr (std::is_same_v<H, half>) {
+    std::uint16_t bits;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x[0]));
+    return bits;
   }
-};
+#endif
+  return H(x[0]).bits;
+}
 
 /// The same truth values for elements of Bytes bytes.
 template <int Bytes, int From, int N> COTANGENT_HOST_INLINE mask<Bytes, N> mask_cast(mask<From, N> m) {
