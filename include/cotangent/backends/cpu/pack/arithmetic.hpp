@@ -21,19 +21,19 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fma(pack<T, N> a, pac
 }
 template <class T> COTANGENT_INLINE pack<T, 1> fma(pack<T, 1> a, pack<T, 1> b, pack<T, 1> c) {
   if constexpr (std::is_integral_v<T>) return a * b + c;
-#if !defined(__FMA__) && defined(__x86_64__) && !defined(__CUDA_ARCH__)
-  else if constexpr (std::is_same_v<T, float>) return as_written(float(double(a[0]) * double(b[0]) + double(c[0])));
+#ifndef __CUDA_ARCH__
+  else if constexpr (std::is_same_v<T, float> && !has_fma) return as_written(float(double(a[0]) * double(b[0]) + double(c[0])));
 #endif
   else return as_written(std::fma(a[0], b[0], c[0]));
 }
 
 /// The same for sums of products that need not be rounded once: where a machine has no such instruction, it multiplies and adds.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> fast_fma(pack<T, N> a, pack<T, N> b, pack<T, N> c) {
-#if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDA_ARCH__)
-  return a * b + c;
-#else
-  return fma(a, b, c);
+#ifndef __CUDA_ARCH__
+  if constexpr (!has_fma) return a * b + c;
+  else
 #endif
+    return fma(a, b, c);
 }
 
 /// c - a * b, rounded once.

@@ -90,6 +90,12 @@ template <class V> COTANGENT_INLINE V as_written(V x) {
 #endif
 }
 
+/// Whether the machine multiplies and adds at once.
+#if defined(__x86_64__) && !defined(__FMA__)
+inline constexpr bool has_fma = false;
+#else
+inline constexpr bool has_fma = true;
+#endif
 /// a * b + c in double, where products of floats are exact: rounded once, but for one of 2^29 that lie halfway between floats then.
 template <class V> COTANGENT_HOST_INLINE V vector_fma_in_double(V a, V b, V c) {
   typedef double wide __attribute__((vector_size(2 * sizeof(V))));
@@ -111,7 +117,7 @@ template <class V> COTANGENT_HOST_INLINE V vector_fma(V a, V b, V c) {
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 16) return (V)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
   else
 #endif
-    if constexpr (std::is_same_v<T, float>) return vector_fma_in_double(a, b, c);
+    if constexpr (std::is_same_v<T, float> && !has_fma) return vector_fma_in_double(a, b, c);
     else return vector_each<V>([](T x, T y, T z) { return T(std::fma(x, y, z)); }, a, b, c);
 }
 
@@ -130,7 +136,7 @@ template <class V> COTANGENT_HOST_INLINE V vector_fnma(V a, V b, V c) {
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 16) return (V)_mm_fnmadd_pd((__m128d)a, (__m128d)b, (__m128d)c);
   else
 #endif
-    if constexpr (std::is_same_v<T, float>) return vector_fma_in_double(-a, b, c);
+    if constexpr (std::is_same_v<T, float> && !has_fma) return vector_fma_in_double(-a, b, c);
     else return vector_each<V>([](T x, T y, T z) { return T(std::fma(-x, y, z)); }, a, b, c);
 }
 
