@@ -353,13 +353,7 @@ constexpr value repeated_elements(const call& c) {
   if (!(broadcast_in_dim_p::axes(c) == axes_from(0, last)) || !(c[0].dims() == erase(c.dims, last))) return {};
   sequence<value> parts;
   for (extent k = 0; k < c.dims[last]; ++k) parts.push_back(c[0]);
-  attribute_list list;
-  list.push(c.dims);
-  for (int i = 0; i <= last; ++i) list.push(i < last);
-  call a;
-  a.op = &primitive_of<assemble_p>, a.operands = parts.data(), a.count = int(parts.size());
-  a.attributes = list.data, a.attribute_count = list.count;
-  return c.b->emit(a);
+  return assemble(*c.b, parts, c.dims, axes_from(0, last));
 }
 
 /// A pad that cuts off becomes a slice and a pad that does not.
@@ -645,9 +639,10 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     const bool collects = number != 1 || numbers.leaves(n);
     if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
-      else if (!of_packets && sums_along_rows(c)) v = sum_across_rows(c);
-      if (!v.b && (of_packets || sums_along_rows(c))) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
-      if (!v.b) v = rows.product(n, c);
+      else if (of_packets || sums_along_rows(c)) {
+        if (!of_packets) v = sum_across_rows(c);
+        if (!v.b) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
+      } else v = rows.product(n, c);
       if (!v.b) {
         product_triangles t = triangles.of_product(n);
         const call product = product_at(n);

@@ -504,12 +504,8 @@ constexpr sequence<value> picked(value x, const shape& kept) {
   each_element(x.dims(), kept, [&](const shape& where) { parts.push_back(kept.rank == where.rank ? x : emit<pick_p>({x}, where)); });
   return parts;
 }
-/// The array of these elements, which have the axes `kept` of it.
-constexpr value assembled(builder& b, const sequence<value>& parts, const shape& dims, const shape& kept) {
-  if (kept.rank == dims.rank) return parts[0];
-  bool repeats = true;
-  for (const value& v : parts) repeats = repeats && v == parts[0];
-  if (repeats) return broadcast_in_dim(parts[0], dims, kept);
+/// The array of these elements, which have the axes `kept` of it, stored element by element.
+constexpr value assemble(builder& b, const sequence<value>& parts, const shape& dims, const shape& kept) {
   attribute_list list;
   list.push(dims);
   for (int i = 0; i < dims.rank; ++i) list.push(extent(kept.contains(i)));
@@ -517,6 +513,13 @@ constexpr value assembled(builder& b, const sequence<value>& parts, const shape&
   c.op = &primitive_of<assemble_p>, c.operands = parts.data(), c.count = int(parts.size());
   c.attributes = list.data, c.attribute_count = list.count;
   return b.emit(c);
+}
+/// The same array, by a view where it is one.
+constexpr value assembled(builder& b, const sequence<value>& parts, const shape& dims, const shape& kept) {
+  if (kept.rank == dims.rank) return parts[0];
+  bool repeats = true;
+  for (const value& v : parts) repeats = repeats && v == parts[0];
+  return repeats ? broadcast_in_dim(parts[0], dims, kept) : assemble(b, parts, dims, kept);
 }
 
 constexpr value broadcast_in_dim(value x, const shape& dims, const shape& axes) {
