@@ -41,8 +41,12 @@ template <class... A> tensors tensors_of(const A&... trees) {
     using leaf_type = std::remove_cvref_t<decltype(leaf)>;
     if constexpr (std::is_arithmetic_v<leaf_type>) r.emplace_back(ct::dtype_of<leaf_type>, shape{}, double(leaf));
     else {
-      r.emplace_back(ct::dtype_of<std::remove_const_t<typename leaf_type::value_type>>, leaf.shape());
-      std::copy(leaf.data(), leaf.data() + leaf.size(), r.back().x.begin());
+      using T = std::remove_const_t<typename leaf_type::value_type>;
+      r.emplace_back(ct::real_dtype(ct::dtype_of<T>), ct::stored_shape<leaf_type>(leaf.shape()));
+      if constexpr (ct::is_complex_number<T>) {
+        const auto* parts = reinterpret_cast<const typename T::value_type*>(leaf.data());
+        std::copy(parts, parts + 2 * leaf.size(), r.back().x.begin());
+      } else std::copy(leaf.data(), leaf.data() + leaf.size(), r.back().x.begin());
     }
   };
   (ct::for_each_leaf(add, trees), ...);
@@ -55,8 +59,12 @@ template <class Tree> Tree tree_of(const tensors& leaves) {
     const tensor& t = leaves[std::size_t(I)];
     if constexpr (std::is_arithmetic_v<Leaf>) return Leaf(t.x[0]);
     else {
-      Leaf leaf(ct::uninitialized, t.dims);
-      for (std::size_t i = 0; i < t.x.size(); ++i) leaf.data()[i] = typename Leaf::value_type(t.x[i]);
+      using T = typename Leaf::value_type;
+      Leaf leaf(ct::uninitialized, ct::shape_of_stored<Leaf>(t.dims));
+      for (std::size_t i = 0; i < std::size_t(leaf.size()); ++i) {
+        if constexpr (ct::is_complex_number<T>) leaf.data()[i] = {typename T::value_type(t.x[2 * i]), typename T::value_type(t.x[2 * i + 1])};
+        else leaf.data()[i] = T(t.x[i]);
+      }
       return leaf;
     }
   });

@@ -10,12 +10,12 @@ constexpr auto arithmetic = [](auto x, auto y) {
   return std::tuple(x + y, x - y, x * y, x / y, -x, +x, ct::abs(x), ct::maximum(x, y), ct::minimum(x, y), ct::fmod(x, y), x % y,
                     ct::floor_divide(x, y), ct::sign(x), ct::floor(x), ct::ceil(x), ct::trunc(x), ct::round(x), ct::square(x),
                     ct::reciprocal(y), ct::where(x > y, x, y * x), ct::clip(x, -1.0, 1.0), ct::clamp(-1.0, x, y),
-                    ct::logaddexp(x, y), 2 - x, 1 / y, 3 * x + 1);
+                    ct::logaddexp(x, y), 2 - x, 1 / y, 3 * x + 1, ct::copysign(x, y));
 };
 constexpr auto broadcast = [](auto x, auto row, auto column, auto scalar) { return x * row + column / scalar - row * column; };
 constexpr auto logic = [](auto x, auto y, auto i, auto j, auto p, auto q) {
   return std::tuple(x == y, x != y, x < y, x <= y, x > y, x >= y, i == j, i < j, i & j, i | j, i ^ j, i << 2, i >> 1, ~i, p & q, p | q, p ^ q, !p,
-                    p && i, i || q, ct::is_finite(x), ct::is_nan(y), -i, i + j, i - j, i * j, ct::floor_divide(i, j), i % j, ct::fmod(i, j),
+                    p && i, i || q, ct::is_finite(x), ct::is_nan(y), ct::signbit(y), -i, i + j, i - j, i * j, ct::floor_divide(i, j), i % j, ct::fmod(i, j),
                     ct::abs(i), ct::sign(i), ct::maximum(i, j), ct::minimum(i, 2), ct::where(p, i, j), ct::clamp(-1, i, 1));
 };
 constexpr auto conversions = [](auto x, auto i, auto p) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <cotangent/compiler/complex_parts.hpp>
 #include <cotangent/control/control.hpp>
 #include <cotangent/transforms/simplify.hpp>
 #include <cotangent/transforms/vmap.hpp>
@@ -116,6 +117,7 @@ const std::map<std::string, binary, std::less<>>& binaries() {
       {"min", least},
       {"pow", [](double a, double b) { return std::pow(a, b); }},
       {"atan2", [](double a, double b) { return std::atan2(a, b); }},
+      {"copysign", [](double a, double b) { return std::copysign(a, b); }},
       {"hypot", [](double a, double b) { return std::hypot(a, b); }},
       {"eq", [](double a, double b) { return double(a == b); }},
       {"attains", [](double a, double b) { return double(a == b); }},
@@ -422,6 +424,22 @@ struct interpreter {
         for (extent a : axes) from[int(a)] = r.dims[int(a)] - 1 - i[int(a)];
         return pick(in(0), from);
       });
+    } else if (name == "pick") {
+      each([&](const shape& i) {
+        shape from;
+        for (int k = 0, axis = 0; k < in(0).dims.rank; ++k) from.push_back(attribute(k) < 0 ? i[axis++] : attribute(k));
+        return pick(in(0), from);
+      });
+    } else if (name == "assemble") {
+      each([&](const shape& i) {
+        shape from;
+        extent part = 0;
+        for (int k = 0; k < i.rank; ++k) {
+          if (attribute(i.rank + k) != 0) from.push_back(i[k]);
+          else part = part * r.dims[k] + i[k];
+        }
+        return pick(in(int(part)), from);
+      });
     } else if (name == "pad") {
       const int rank = r.dims.rank;
       for (double& v : r.x) v = in(1).x[0];
@@ -667,6 +685,7 @@ struct interpreter {
 }  // namespace
 
 std::vector<tensor> evaluate(const ct::graph& g, const std::vector<tensor>& inputs, bool rounded) {
+  if (ct::has_complex(g)) return evaluate(ct::complex_pass(g).run(), inputs, rounded);
   return interpreter{g, rounded, {}, {}, {}}.run(inputs);
 }
 

@@ -47,7 +47,7 @@ inline bool inside(const shape& dims, const shape& index) {
   return true;
 }
 
-/// The outputs of `g` on these inputs.
+/// The outputs of `g` on these inputs. Arrays of complex numbers are real ones whose last axis has the two parts.
 std::vector<tensor> evaluate(const ct::graph& g, const std::vector<tensor>& inputs, bool rounded = true);
 
 }  // namespace reference

@@ -74,7 +74,7 @@ class by_instance {
   }
   /// Whether node n's array is one of instances with few elements each.
   constexpr bool is_of_instances(int n) const {
-    if (axis_of(n) < 0 || !is_computable(g_[n].type)) return false;
+    if (axis_of(n) < 0) return false;
     const shape own = own_dims(n);
     return !has_symbol(own) && own.size() > 0 && own.size() <= most_elements_;
   }

@@ -93,7 +93,7 @@ class chunk_program : by_instance {
   /// Whether node n sums over the rows.
   constexpr bool sums(int n) const {
     const node& x = g_[n];
-    if (choices_.by_element || x.is_input() || !is_computable(x.type) || !is_shared(n)) return false;
+    if (choices_.by_element || x.is_input() || !is_shared(n)) return false;
     const auto is_rows = [&](int k, extent axis) { return axis >= 0 && is_of_instances(g_.operand(n, k)) && axis_of(g_.operand(n, k)) == axis; };
     if (is_product(n)) return is_rows(0, contracted_axis(n, 0)) && is_rows(1, contracted_axis(n, 1));
     if (x.op->kind != role::reduction || is_number(g_.operand(n, 0))) return false;  // the number of rows needs no rows

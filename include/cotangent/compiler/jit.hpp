@@ -93,7 +93,9 @@ template <class Backend, class F, class... A> struct compiled_call {
       shape shapes[inputs > 0 ? inputs : 1];
       leaf = 0;
       const auto measure = [&](const auto& x) {
-        if constexpr (!leaf_traits<std::remove_cvref_t<decltype(x)>>::is_scalar) shapes[leaf] = x.shape();
+        using leaf_type = std::remove_cvref_t<decltype(x)>;
+        if constexpr (!leaf_traits<leaf_type>::is_scalar) shapes[leaf] = x.shape();
+        shapes[leaf] = stored_shape<leaf_type>(shapes[leaf]);
         ++leaf;
       };
       (for_each_leaf(measure, arguments), ...);
@@ -114,10 +116,11 @@ template <class Backend, class F, class... A> struct compiled_call {
       auto& given = get_leaf<donor<O>()>(leaves);
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(given)>, Leaf>) return std::move(given);
     }
-    if constexpr (is_device_array_v<Leaf>) return Leaf(uninitialized, on, s.value(the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims));
+    const auto dims = [&] { return shape_of_stored<Leaf>(s.value(the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims)); };
+    if constexpr (is_device_array_v<Leaf>) return Leaf(uninitialized, on, dims());
     else if constexpr (std::is_trivially_copyable_v<Leaf>) return Leaf();  // inline: the compiler drops the zeros
     else if constexpr (Leaf::is_static()) return Leaf(uninitialized);
-    else return Leaf(uninitialized, s.value(the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims));
+    else return Leaf(uninitialized, dims());
   }
 
   template <class On, class... X> static COTANGENT_HOST_INLINE result call(const On& on, X&... arguments) {
@@ -156,7 +159,7 @@ template <class Backend, class F, class... A> struct compiled_call {
           using leaf_type = std::remove_cvref_t<decltype(leaf)>;
           static_assert(!leaf_traits<leaf_type>::is_scalar, "into: an output must be an array or a view");
           const buffer& b = the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[std::size_t(o)])];
-          const shape want = s.value(b.dims);
+          const shape want = shape_of_stored<leaf_type>(s.value(b.dims));
           if (!(leaf.shape() == want) || (leaf.data() == nullptr && leaf.size() > 0))
             throw shape_error("into: output " + std::to_string(o) + " has shape " + text_of(leaf.shape()) + " where " + text_of(want) + " is needed");
           ++o;

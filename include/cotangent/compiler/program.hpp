@@ -1,6 +1,7 @@
 #pragma once
 /// A compiled program: the optimized graph of a function for argument types, and how it runs.
 
+#include <cotangent/compiler/complex_parts.hpp>
 #include <cotangent/compiler/control.hpp>
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/compiler/halves.hpp>
@@ -8,19 +9,6 @@
 #include <cotangent/transforms/function.hpp>
 
 namespace cotangent {
-
-/// Names the first node whose dtype kernels cannot compute in.
-constexpr graph check_computable(graph g) {
-  for (const node& n : g.nodes)
-    if (g.error.empty() && !n.is_input() && !is_computable(n.type))
-      g.error = message{} << n.op->name << ": dtype " << n.type << " can be stored but not computed in (" << n.type << n.dims << "); convert with ct::astype";
-  for (int i : g.inputs)
-    if (g.error.empty() && !is_computable(g[i].type))
-      g.error = message{} << "input: dtype " << g[i].type << " can be stored but not computed in (" << g[i].type << g[i].dims << "); convert before the call";
-  for (const graph& body : g.subgraphs)
-    if (g.error.empty()) g.error = check_computable(body).error;
-  return g;
-}
 
 template <class F, class... V> struct make_unpruned {
   constexpr graph operator()() const { return simplify(thaw(traced_function<F, V...>)); }
@@ -33,21 +21,40 @@ template <class F, class... V> inline constexpr auto pruned_function = freeze<ma
 template <class F, class... V> struct make_simplified {
   constexpr graph operator()() const {
     // With bodies, each pass is an evaluation of its own.
-    if constexpr (std::remove_cvref_t<decltype(traced_function<F, V...>)>::sizes.graphs > 1) return check_computable(share_calls(thaw(pruned_function<F, V...>)));
-    else return check_computable(simplify(thaw(traced_function<F, V...>)));
+    if constexpr (std::remove_cvref_t<decltype(traced_function<F, V...>)>::sizes.graphs > 1) return share_calls(thaw(pruned_function<F, V...>));
+    else return simplify(thaw(traced_function<F, V...>));
   }
 };
 /// The optimized graph, as users see it.
 template <class F, class... V> inline constexpr auto simplified_function = freeze<make_simplified<F, V...>{}>();
-template <class F, class... V> struct make_as_bits {
-  constexpr graph operator()() const { return half_pass(thaw(simplified_function<F, V...>)).run(); }
+/// Whether it has arrays of types that kernels do not have.
+struct stored_types {
+  bool complex = false, halves = false;
 };
-template <class F, class... V> inline constexpr auto function_of_bits = freeze<make_as_bits<F, V...>{}>();
-template <class F, class... V> inline constexpr bool uses_halves = has_halves(thaw(simplified_function<F, V...>));
+template <class F, class... V> constexpr stored_types types_stored() {
+  const graph g = thaw(simplified_function<F, V...>);
+  return {has_complex(g), has_halves(g)};
+}
+template <class F, class... V> inline constexpr stored_types types_stored_by = types_stored<F, V...>();
+template <class F, class... V> struct make_of_parts {
+  constexpr graph operator()() const { return complex_pass(thaw(simplified_function<F, V...>)).run(); }
+};
+template <class F, class... V> inline constexpr auto function_of_parts = freeze<make_of_parts<F, V...>{}>();
+template <class F, class... V> struct thaw_of_parts {
+  constexpr graph operator()() const {
+    if constexpr (types_stored_by<F, V...>.complex) return thaw(function_of_parts<F, V...>);
+    else return thaw(simplified_function<F, V...>);
+  }
+};
+template <class F, class... V> struct make_of_bits {
+  constexpr graph operator()() const { return half_pass(thaw_of_parts<F, V...>()()).run(); }
+};
+template <class F, class... V> inline constexpr auto function_of_bits = freeze<make_of_bits<F, V...>{}>();
+/// The same, of types that kernels have.
 template <class F, class... V> struct thaw_simplified {
   constexpr graph operator()() const {
-    if constexpr (uses_halves<F, V...>) return thaw(function_of_bits<F, V...>);
-    else return thaw(simplified_function<F, V...>);
+    if constexpr (types_stored_by<F, V...>.halves) return thaw(function_of_bits<F, V...>);
+    else return thaw_of_parts<F, V...>()();
   }
 };
 template <class Backend, class F, class... V> using make_canonical = make_canonical_of<thaw_simplified<F, V...>, Backend::choices.packets>;

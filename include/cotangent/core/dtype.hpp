@@ -61,6 +61,8 @@ struct bfloat16 {
   }
 };
 
+template <class T> inline constexpr bool is_complex_number = false;
+template <class T> inline constexpr bool is_complex_number<std::complex<T>> = true;
 template <class T> inline constexpr bool is_half_float = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 
 template <dtype D> struct type_of_impl;
@@ -115,8 +117,11 @@ constexpr bool is_signed_integer(dtype d) { return d >= dtype::int8 && d <= dtyp
 constexpr bool is_unsigned_integer(dtype d) { return d >= dtype::uint8 && d <= dtype::uint64; }
 constexpr bool is_integer(dtype d) { return is_signed_integer(d) || is_unsigned_integer(d); }
 
-/// Types that programs compute with; the others are stored only.
-constexpr bool is_computable(dtype d) { return is_floating(d) || is_integer(d) || d == dtype::boolean; }
+constexpr bool is_differentiable(dtype d) { return is_floating(d) || is_complex(d); }
+
+/// The dtype of the parts of a complex one, and the complex one with such parts; of other dtypes, the same.
+constexpr dtype real_dtype(dtype d) { return d == dtype::complex64 ? dtype::float32 : d == dtype::complex128 ? dtype::float64 : d; }
+constexpr dtype complex_dtype(dtype d) { return d == dtype::float64 || d == dtype::complex128 ? dtype::complex128 : dtype::complex64; }
 
 /// An integer of 64 bits wrapped around to those of dtype d, as it is again as one of 64. Of other types the bits as they are.
 constexpr std::uint64_t wrapped_bits(dtype d, std::uint64_t bits) {

@@ -41,6 +41,16 @@ template <class T, extent... E> struct leaf_traits<array<T, E...>> : family_leaf
 template <class T, extent... E> struct leaf_traits<view<T, E...>> : family_leaf_traits<view, T, E...> {};
 template <class T, extent... E> struct leaf_traits<var<T, E...>> : family_leaf_traits<var, T, E...> {};
 
+/// The shape of a leaf's memory in numbers that kernels compute with, from that of its elements, and back: a complex number is two.
+template <class X> constexpr shape stored_shape(shape dims) {
+  if (is_complex(dtype_of<typename leaf_traits<X>::value_type>)) dims.push_back(2);
+  return dims;
+}
+template <class X> constexpr shape shape_of_stored(shape dims) {
+  if (is_complex(dtype_of<typename leaf_traits<X>::value_type>)) --dims.rank;
+  return dims;
+}
+
 template <class X> inline constexpr bool is_leaf_v = leaf_traits<std::remove_cvref_t<X>>::is_leaf;
 
 inline constexpr int max_fields = 24;

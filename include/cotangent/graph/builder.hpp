@@ -27,6 +27,11 @@ struct value {
   constexpr int rank() const { return get().dims.rank; }
 };
 
+/// Complex numbers as arrays of their two parts. A null imaginary part is zero.
+struct complex_value {
+  value re, im;
+};
+
 /// One application of a primitive, as its rules see it.
 struct call {
   builder* b = nullptr;
@@ -74,7 +79,7 @@ using flag_list = sequence<char>;
 
 /// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
 struct rule_set {
-  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false, found_in = false;
+  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false, found_in = false, of_complex = false;
 };
 
 /// What reverse mode keeps of an operation with several results between its way forward and its way back.
@@ -127,10 +132,12 @@ struct primitive {
   value (*batch)(const call&, const bool* batched, extent size) = nullptr;  // batch axes are at the front
   bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
   bool bilinear = false;                                        // linear in each operand, but not in both together
+  bool by_parts = false;                                        // of complex numbers: does the same to each of their parts
   bool by_lines = false;                                        // role opaque: attribute 0 is an axis, and each line along it is for itself
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
   void (*elements)(element_call&) = nullptr;                                // role source, opaque: the elements of the result
   value (*combine)(value, value) = nullptr;                                 // role reduction: two elements
+  complex_value (*of_complex)(const call&, const complex_value*) = nullptr;  // the result for complex operands; a real one is its real part
   const multiple_rules* all = nullptr;                                          // of a primitive with several results
 };
 
@@ -153,6 +160,7 @@ template <class P> constexpr primitive table_of() {
   t.kind = P::kind;
   if constexpr (requires { P::flops; }) t.flops = P::flops;
   if constexpr (requires { P::bilinear; }) t.bilinear = P::bilinear;
+  if constexpr (requires { P::by_parts; }) t.by_parts = P::by_parts;
   if constexpr (requires { P::by_lines; }) t.by_lines = P::by_lines;
   t.infer = &P::infer;
   if constexpr (requires { &P::simplify; }) t.simplify = &P::simplify, t.has.simplify = true;
@@ -162,6 +170,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { &P::linear; }) t.linear = &P::linear, t.has.linear = true;
   if constexpr (requires { &P::view; }) t.view = &P::view;
   if constexpr (requires { &P::elements; }) t.elements = &P::elements, t.has.elements = true;
+  if constexpr (requires { &P::of_complex; }) t.of_complex = &P::of_complex, t.has.of_complex = true;
   if constexpr (P::kind == role::reduction) t.combine = &P::template combine<value>;
   if constexpr (requires { &P::batch_all; }) t.all = &multiple_rules_for<P>, t.has.several = true;
   if constexpr (requires { &P::found_in; }) t.has.found_in = true;

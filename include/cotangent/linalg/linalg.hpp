@@ -216,6 +216,6 @@ template <tensor A> constexpr auto svd(const A& a) {
 /// The singular values alone. JAX: jnp.linalg.svdvals.
 template <tensor A> constexpr auto svdvals(const A& a) { return apply<functions::svd_part{functions::svd_factor::values}>(a); }
 /// The 2-norm of vectors along an axis, or of all elements (of a matrix: Frobenius). Its derivative at 0 is NaN. JAX: jnp.linalg.norm.
-template <tensor X, class... Tags> constexpr auto norm(const X& x, Tags... tags) { return sqrt(sum(x * x, tags...)); }
+template <tensor X, class... Tags> constexpr auto norm(const X& x, Tags... tags) { return sqrt(sum(apply<unary_function<&squared_modulus>{}>(x), tags...)); }
 
 }  // namespace cotangent::linalg

@@ -2,7 +2,7 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_ARITHMETIC)
 #define COTANGENT_PRIMITIVES_ARITHMETIC
-/// Arithmetic: neg add sub mul div rem max min abs sign pow integer_pow sqrt rsqrt cbrt floor ceil round.
+/// Arithmetic: neg add sub mul div rem max min abs copysign sign pow integer_pow sqrt rsqrt cbrt floor ceil round.
 /// Derivatives follow jax/_src/lax/lax.py, conventions at ties and zeros included.
 
 namespace cotangent {
@@ -12,11 +12,14 @@ constexpr value sub(value a, value b);
 constexpr value mul(value a, value b);
 constexpr value div(value a, value b);
 constexpr value abs(value x);
+constexpr value copysign(value x, value y);
 constexpr value sign(value x);
 constexpr value floor(value x);
 constexpr value pow(value x, value y);
 constexpr value integer_pow(value x, extent n);
 constexpr value log(value x);
+constexpr value real(value z);
+constexpr value conj(value z);
 
 constexpr value operator-(value x) { return neg(x); }
 constexpr value operator+(value a, value b) { return add(a, b); }
@@ -34,6 +37,7 @@ constexpr value operator/(value a, double x) { return div(a, full_like(a, x)); }
 
 struct neg_p : differentiable<neg_p> {
   static constexpr std::string_view name = "neg";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return -z[0]; }
   static constexpr value derivative(const call&, int, value g) { return -g; }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
@@ -46,6 +50,7 @@ struct neg_p : differentiable<neg_p> {
 
 struct add_p : differentiable<add_p> {
   static constexpr std::string_view name = "add";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return z[0] + z[1]; }
   static constexpr value derivative(const call&, int, value g) { return g; }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
@@ -59,6 +64,7 @@ struct add_p : differentiable<add_p> {
 
 struct sub_p : differentiable<sub_p> {
   static constexpr std::string_view name = "sub";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return z[0] - z[1]; }
   static constexpr value derivative(const call&, int k, value g) { return k == 0 ? g : -g; }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
@@ -71,6 +77,7 @@ struct sub_p : differentiable<sub_p> {
 
 struct mul_p : differentiable<mul_p> {
   static constexpr std::string_view name = "mul";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return z[0] * z[1]; }
   static constexpr bool bilinear = true;
   static constexpr value derivative(const call& c, int k, value g) {
     if (c[0] == c[1]) return k == 0 ? 2.0 * (g * c[0]) : value{};
@@ -91,6 +98,7 @@ struct mul_p : differentiable<mul_p> {
 /// a / b; integers truncate toward zero.
 struct div_p : differentiable<div_p> {
   static constexpr std::string_view name = "div";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return z[0] / z[1]; }
   static constexpr value derivative(const call& c, int k, value g) {
     if (k == 0 && is_constant(c[1])) return g / c[1];
     const value inverse = 1.0 / c[1];  // one for all directions
@@ -145,11 +153,33 @@ struct min_p : differentiable<min_p> {
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return minimum(a, b); }
 };
 
-/// |x|. The derivative at 0 is 1.
+/// |x|. The derivative at 0 is 1, of complex numbers 0.
 struct abs_p : differentiable<abs_p> {
   static constexpr std::string_view name = "abs";
-  static constexpr value derivative(const call& c, int, value g) { return select(ge(c[0], zeros_like(c[0])), g, -g); }
+  static constexpr void infer(call& c) {
+    pointwise::infer(c);
+    c.type = real_dtype(c.type);
+  }
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return {abs(z[0]), {}}; }
+  static constexpr value derivative(const call& c, int, value g) {
+    if (is_complex(c[0].type())) return g * (conj(c[0]) / convert(select(eq(c.result, zeros_like(c.result)), full_like(c.result, 1), c.result), c[0].type()));
+    return select(ge(c[0], zeros_like(c[0])), g, -g);
+  }
+  static constexpr value jvp(const call& c, const value* t) { return t[0] ? real(derivative(c, 0, t[0])) : value{}; }
+  static constexpr value vjp(const call& c, int k, value g) { return derivative(c, k, convert(g, c[0].type())); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return abs(x); }
+};
+
+/// |x| with the sign of y, also of a zero. The derivative by x at 0 is that of |x|.
+struct copysign_p : floating<copysign_p> {
+  static constexpr std::string_view name = "copysign";
+  static constexpr double flops = 1;
+  static constexpr value derivative(const call& c, int k, value g) {
+    if (k == 1) return {};
+    const value turned = lt(c[0], zeros_like(g)), way = copysign(full_like(g, 1), c[1]);
+    return g * select(turned, -way, way);
+  }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x, V y) { return copysign(x, y); }
 };
 
 /// -1, 0 or 1; NaN of NaN.
@@ -181,6 +211,7 @@ struct round_p : pointwise_constant {
 /// x to the power y, both floating.
 struct pow_p : floating<pow_p> {
   static constexpr std::string_view name = "pow";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return pow(z[0], z[1]); }
   static constexpr double flops = 30;
   /// The dtype that y had before it took x's dtype and shape.
   static constexpr dtype first_type(value y) {
@@ -206,6 +237,7 @@ struct pow_p : floating<pow_p> {
 /// x to a constant integer power, by repeated squaring. Attribute: the exponent.
 struct integer_pow_p : differentiable<integer_pow_p> {
   static constexpr std::string_view name = "integer_pow";
+  static constexpr complex_value of_complex(const call& c, const complex_value* z) { return integer_pow(z[0], c.attribute(0)); }
   static constexpr double flops = 2;
   static constexpr extent most_shared = 4;
   static constexpr value derivative(const call& c, int, value g) {
@@ -240,12 +272,14 @@ struct integer_pow_p : differentiable<integer_pow_p> {
 
 struct sqrt_p : floating<sqrt_p> {
   static constexpr std::string_view name = "sqrt";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return sqrt(z[0]); }
   static constexpr double flops = 4;
   static constexpr value derivative(const call& c, int, value g) { return g * (0.5 / c.result); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sqrt(x); }
 };
 struct rsqrt_p : floating<rsqrt_p> {
   static constexpr std::string_view name = "rsqrt";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return rsqrt(z[0]); }
   static constexpr double flops = 6;
   static constexpr value derivative(const call& c, int, value g) { return g * (-0.5 * (c.result / c[0])); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return rsqrt(x); }
@@ -269,6 +303,7 @@ constexpr value min(value a, value b) { return emit<min_p>({a, b}); }
 constexpr value maximum(value a, value b) { return max(a, b); }  // as packs have them
 constexpr value minimum(value a, value b) { return min(a, b); }
 constexpr value abs(value x) { return emit<abs_p>({x}); }
+constexpr value copysign(value x, value y) { return emit<copysign_p>({x, y}); }
 constexpr value sign(value x) { return emit<sign_p>({x}); }
 constexpr value floor(value x) { return emit<floor_p>({x}); }
 constexpr value ceil(value x) { return emit<ceil_p>({x}); }

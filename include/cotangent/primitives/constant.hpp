@@ -5,17 +5,17 @@
 
 namespace cotangent {
 
-/// The bits of `x` as a constant of dtype `d` stores them: a double for floating types, else an int64.
+/// The bits of `x` as a constant of dtype `d` stores them: a double for floating and complex types, else an int64.
 constexpr std::uint64_t constant_bits(dtype d, double x) {
-  if (d == dtype::float32) return std::bit_cast<std::uint64_t>(double(float(x)));
-  if (is_floating(d)) return std::bit_cast<std::uint64_t>(x);
+  if (real_dtype(d) == dtype::float32) return std::bit_cast<std::uint64_t>(double(float(x)));
+  if (is_differentiable(d)) return std::bit_cast<std::uint64_t>(x);
   if (d == dtype::boolean) return x != 0;
   return wrapped_bits(d, x < 0x1p63 ? std::uint64_t(std::int64_t(x)) : std::uint64_t(x));
 }
 
 /// The value that `bits` stores, as a double.
 constexpr double constant_value(dtype d, std::uint64_t bits) {
-  if (is_floating(d)) return std::bit_cast<double>(bits);
+  if (is_differentiable(d)) return std::bit_cast<double>(bits);
   return is_unsigned_integer(d) ? double(bits) : double(std::int64_t(bits));
 }
 
@@ -23,6 +23,7 @@ constexpr double constant_value(dtype d, std::uint64_t bits) {
 struct constant_p {
   static constexpr std::string_view name = "constant";
   static constexpr role kind = role::source;
+  static constexpr bool by_parts = true;
   static constexpr void infer(call& c) { c.dims = c.list(0, c.attribute_count); }
   static constexpr void elements(element_call& e);
 };
@@ -31,6 +32,7 @@ struct constant_p {
 struct iota_p {
   static constexpr std::string_view name = "iota";
   static constexpr role kind = role::source;
+  static constexpr bool by_parts = true;
   static constexpr void infer(call& c) {
     c.dims = c.list(0, c.attribute_count - 1);
     if (c.attribute(c.attribute_count - 1) >= c.dims.rank)
@@ -44,6 +46,7 @@ struct iota_p {
 struct basis_p {
   static constexpr std::string_view name = "basis";
   static constexpr role kind = role::source;
+  static constexpr bool by_parts = true;
   static constexpr void infer(call& c) { c.dims = c.list(0, c.attribute_count); }
   static constexpr void elements(element_call& e);
 };

@@ -46,6 +46,12 @@ struct dot_general_p {
     for (extent i : d.rhs_free(r.rank)) c.dims.push_back(r[int(i)]);
   }
   static constexpr bool linear(const call&, int) { return true; }
+  static constexpr complex_value of_complex(const call& c, const complex_value* z) {
+    const auto product = [d = dimensions(c)](value a, value b) { return a && b ? dot_general(a, b, d) : value(); };
+    const value re = product(z[0].re, z[1].re), squared = product(z[0].im, z[1].im);
+    const value im = product(z[0].re, z[1].im), other = product(z[0].im, z[1].re);
+    return {squared ? re - squared : re, im && other ? im + other : im ? im : other};
+  }
   /// Sums of products; products with a structural zero are left out.
   static constexpr void elements(element_call& e) {
     const element_array &l = e.operands[0], &r = e.operands[1];

@@ -43,6 +43,7 @@ struct cumulative {
 
 struct cumsum_p : cumulative {
   static constexpr std::string_view name = "cumsum";
+  static constexpr bool by_parts = true;
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? emit_again(c, t) : value{}; }
   static constexpr value vjp(const call& c, int, value g) { return emit<cumsum_p>({g}, {axis(c), !reverse(c)}); }

@@ -67,6 +67,7 @@ constexpr value input_of_extent(builder& b, extent e) {
 /// A run-time extent of the operand, as an integer scalar. Attribute: the axis. Asked for the dtype.
 struct extent_p {
   static constexpr std::string_view name = "extent";
+  static constexpr bool by_parts = true;
   static constexpr role kind = role::opaque;
   static constexpr void infer(call&) {}
   static constexpr value jvp(const call&, const value*) { return {}; }
@@ -185,6 +186,7 @@ template <class P> struct scatter_base {
 
 struct scatter_add_p : scatter_base<scatter_add_p> {
   static constexpr std::string_view name = "scatter_add";
+  static constexpr bool by_parts = true;
   static constexpr bool linear(const call&, int k) { return k < 2; }
   static constexpr value jvp(const call& c, const value* t) {
     if (!t[0] && !t[1]) return {};
@@ -198,6 +200,7 @@ struct scatter_add_p : scatter_base<scatter_add_p> {
 /// The last of several updates of one place stays, in the value and in the derivative.
 struct scatter_p : scatter_base<scatter_p> {
   static constexpr std::string_view name = "scatter";
+  static constexpr bool by_parts = true;
   static constexpr bool linear(const call&, int k) { return k < 2; }
   static constexpr value jvp(const call& c, const value* t) {
     if (!t[0] && !t[1]) return {};
@@ -340,6 +343,7 @@ constexpr value roll(value x, value shift, extent axis, bool back);
 /// Attributes: the axis, and 1 to move back.
 struct roll_p {
   static constexpr std::string_view name = "roll";
+  static constexpr bool by_parts = true;
   static constexpr role kind = role::opaque;
   static constexpr extent axis(const call& c) { return c.attribute(0); }
   static constexpr bool back(const call& c) { return c.attribute(1) != 0; }

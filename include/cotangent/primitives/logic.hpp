@@ -16,6 +16,7 @@ struct comparison : pointwise_constant {
 };
 struct eq_p : comparison {
   static constexpr std::string_view name = "eq";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return {equal(z[0], z[1]), {}}; }
   static constexpr bool ascends = true, differs = true;
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a == b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
@@ -23,11 +24,13 @@ struct eq_p : comparison {
 /// Whether an element attains an extremum: eq of a derivative, whose zeros elsewhere make no NaN of infinities if they are left out.
 struct attains_p : comparison {
   static constexpr std::string_view name = "attains";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return {equal(z[0], z[1]), {}}; }
   static constexpr value simplify(const call& c) { return eq_p::simplify(c); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a == b; }
 };
 struct ne_p : comparison {
   static constexpr std::string_view name = "ne";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return {unequal(z[0], z[1]), {}}; }
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a != b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a != b; }
 };
@@ -137,6 +140,7 @@ constexpr value select(value predicate, value on_true, value on_false);
 /// on_true where predicate, else on_false. Both cotangents are masked, never skipped, as in JAX.
 struct select_p : differentiable<select_p> {
   static constexpr std::string_view name = "select";
+  static constexpr bool by_parts = true;
   static constexpr bool chooses = true;
   static constexpr void infer(call& c) {
     infer_same_shape(c);
@@ -204,21 +208,27 @@ constexpr value clamp(value lo, value x, value hi) { return emit<clamp_p>({lo, x
 
 constexpr value convert(value x, dtype to);
 
-/// x in another dtype. Floating to integer truncates; to bool compares with 0. The tangent is converted too.
+/// x in another dtype. Floating to integer truncates; to bool compares with 0; of complex numbers others take the real part. The tangent
+/// is converted too.
 struct convert_p : pointwise {
   static constexpr std::string_view name = "convert";
+  static constexpr complex_value of_complex(const call& c, const complex_value* z) {
+    if (c.type == dtype::boolean) return {unequal(z[0], {zeros_like(z[0].re), {}}), {}};
+    const dtype part = real_dtype(c.type);
+    return {convert(z[0].re, part), is_complex(c.type) && z[0].im ? convert(z[0].im, part) : value()};
+  }
   static constexpr void infer(call& c) { c.dims = c[0].dims(); }
   static constexpr value jvp(const call& c, const value* tangents) {
-    if (!tangents[0] || !is_floating(c.type)) return {};
+    if (!tangents[0] || !is_differentiable(c.type)) return {};
     return convert(tangents[0], c.type);
   }
   static constexpr value vjp(const call& c, int, value g) {
-    return is_floating(c[0].type()) && is_floating(c.type) ? convert(g, c[0].type()) : value{};
+    return is_differentiable(c[0].type()) && is_differentiable(c.type) ? convert(g, c[0].type()) : value{};
   }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value simplify(const call& c) {
     if (c[0].type() == c.type) return c[0];
-    if (is_constant(c[0]) && is_floating(c.type)) return constant(*c.b, c.type, c.dims, constant_value(c[0]));
+    if (is_constant(c[0]) && is_differentiable(c.type)) return constant(*c.b, c.type, c.dims, constant_value(c[0]));
     return {};
   }
   /// The lane program for the result's element type.
@@ -235,6 +245,7 @@ constexpr value convert(value x, dtype to) { return x.type() == to ? x : emit<co
 /// x, seen as a constant by differentiation.
 struct stop_gradient_p : pointwise_constant {
   static constexpr std::string_view name = "stop_gradient";
+  static constexpr bool by_parts = true;
   static constexpr double flops = 0;
   static constexpr value simplify(const call& c) { return c[0]; }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return x; }

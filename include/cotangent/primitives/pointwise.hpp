@@ -86,7 +86,7 @@ template <class P> struct floating : differentiable<P> {
   static constexpr double flops = 10;
   static constexpr void infer(call& c) {
     pointwise::infer(c);
-    if (!is_floating(c.type))
+    if (!is_floating(c.type) && !(is_complex(c.type) && c.op->has.of_complex))
       c.b->fail(message{} << c.op->name << ": needs a floating-point dtype, got " << c.type << c.dims);
   }
 };

@@ -10,10 +10,12 @@
 
 #define COTANGENT_PRIMITIVES_IN_ORDER
 #include <cotangent/primitives/pointwise.hpp>
+#include <cotangent/primitives/complex_functions.hpp>
 #include <cotangent/primitives/logic.hpp>
 #include <cotangent/primitives/arithmetic.hpp>
 #include <cotangent/primitives/transcendental.hpp>
 #include <cotangent/primitives/bits.hpp>
+#include <cotangent/primitives/complex.hpp>
 #include <cotangent/primitives/structural.hpp>
 #include <cotangent/primitives/reductions.hpp>
 #include <cotangent/primitives/cumulative.hpp>

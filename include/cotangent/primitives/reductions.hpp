@@ -69,6 +69,7 @@ struct reduction_primitive {
 
 struct reduce_sum_p : reduction_primitive {
   static constexpr std::string_view name = "reduce_sum";
+  static constexpr bool by_parts = true;
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? reduce_sum(t[0], axes(c)) : value{}; }
   static constexpr value vjp(const call& c, int, value g) { return spread(c, g); }

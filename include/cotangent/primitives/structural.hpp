@@ -73,6 +73,7 @@ template <class P, std::size_t N> constexpr value emit(const value (&operands)[N
 /// Linear in its one operand: the tangent goes the same way as the value.
 struct linear_in_all {
   static constexpr role kind = role::opaque;
+  static constexpr bool by_parts = true;
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value jvp(const call& c, const value* tangents) { return tangents[0] ? emit_again(c, tangents) : value{}; }
 };
@@ -319,6 +320,7 @@ struct symmetric_p : view_primitive {
 /// Attributes: low, high, interior, per axis.
 struct pad_p {
   static constexpr std::string_view name = "pad";
+  static constexpr bool by_parts = true;
   static constexpr role kind = role::opaque;
   static constexpr shape part(const call& c, int k) { return c.list(k * (c.attribute_count / 3), c.attribute_count / 3); }
   static constexpr void infer(call& c) {
@@ -403,6 +405,7 @@ struct pad_p {
 /// The operands one after the other along an axis. Attribute: the axis.
 struct concatenate_p {
   static constexpr std::string_view name = "concatenate";
+  static constexpr bool by_parts = true;
   static constexpr role kind = role::opaque;
   static constexpr void infer(call& c) {
     infer_same_dtype(c);
@@ -460,11 +463,30 @@ struct concatenate_p {
 /// whether the elements have it.
 struct assemble_p {
   static constexpr std::string_view name = "assemble";
+  static constexpr bool by_parts = true;
   static constexpr role kind = role::opaque;
   static constexpr int rank(const call& c) { return c.attribute_count / 2; }
   static constexpr void infer(call& c) {
     c.type = c[0].type();
     c.dims = c.list(0, rank(c));
+  }
+  static constexpr void elements(element_call& e) {
+    const element_array& first = e.operands[0];
+    shape kept, numbers, number_strides, strides, instances;
+    for (int i = 0; i < e.c.dims.rank; ++i) {
+      if (e.c.attribute(e.c.dims.rank + i) != 0) kept.push_back(i), strides.push_back(e.form.strides[i]);
+      else numbers.push_back(e.c.dims[i]), number_strides.push_back(e.form.strides[i]);
+    }
+    for (extent a : first.form.axes) instances.push_back(kept[int(a)]);
+    e.fits = instances == e.form.axes;
+    if (!e.fits) return;
+    e.parts.assign(std::size_t(e.form.count), value());
+    const element_array* x = e.operands;
+    element_call::each(numbers, {}, {number_strides}, [&](const extent* number) {
+      extent from = 0;
+      element_call::each(first.dims, first.form.axes, {strides}, [&](const extent* at) { e.parts[std::size_t(number[0] + at[0])] = x->parts[from++]; });
+      ++x;
+    });
   }
 };
 

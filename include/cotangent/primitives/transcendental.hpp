@@ -17,71 +17,85 @@ constexpr value trigamma(value x);
 
 struct exp_p : floating<exp_p> {
   static constexpr std::string_view name = "exp";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return exp(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * c.result; }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return exp(x); }
 };
 struct exp2_p : floating<exp2_p> {
   static constexpr std::string_view name = "exp2";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return exp2(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return 0.693147180559945309417 * (g * c.result); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return exp2(x); }
 };
 struct exp10_p : floating<exp10_p> {
   static constexpr std::string_view name = "exp10";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return exp10(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return 2.30258509299404568402 * (g * c.result); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return exp10(x); }
 };
 struct expm1_p : floating<expm1_p> {
   static constexpr std::string_view name = "expm1";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return expm1(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * (c.result + 1.0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return expm1(x); }
 };
 struct log_p : floating<log_p> {
   static constexpr std::string_view name = "log";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return log(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g / c[0]; }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log(x); }
 };
 struct log2_p : floating<log2_p> {
   static constexpr std::string_view name = "log2";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return log2(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g / (0.693147180559945309417 * c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log2(x); }
 };
 struct log10_p : floating<log10_p> {
   static constexpr std::string_view name = "log10";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return log10(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g / (2.30258509299404568402 * c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log10(x); }
 };
 struct log1p_p : floating<log1p_p> {
   static constexpr std::string_view name = "log1p";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return log1p(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g / (c[0] + 1.0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log1p(x); }
 };
 struct sin_p : floating<sin_p> {
   static constexpr std::string_view name = "sin";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return sin(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * cos(c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sin(x); }
 };
 struct cos_p : floating<cos_p> {
   static constexpr std::string_view name = "cos";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return cos(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return -(g * sin(c[0])); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return cos(x); }
 };
 struct tan_p : floating<tan_p> {
   static constexpr std::string_view name = "tan";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return tan(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * (1.0 + c.result * c.result); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return tan(x); }
 };
 struct asin_p : floating<asin_p> {
   static constexpr std::string_view name = "asin";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return asin(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * rsqrt(1.0 - c[0] * c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return asin(x); }
 };
 struct acos_p : floating<acos_p> {
   static constexpr std::string_view name = "acos";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return acos(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * -rsqrt(1.0 - c[0] * c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return acos(x); }
 };
 struct atan_p : floating<atan_p> {
   static constexpr std::string_view name = "atan";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return atan(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g / (1.0 + c[0] * c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return atan(x); }
 };
@@ -107,38 +121,45 @@ struct hypot_p : floating<hypot_p> {
 };
 struct sinh_p : floating<sinh_p> {
   static constexpr std::string_view name = "sinh";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return sinh(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * cosh(c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sinh(x); }
 };
 struct cosh_p : floating<cosh_p> {
   static constexpr std::string_view name = "cosh";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return cosh(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * sinh(c[0]); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return cosh(x); }
 };
 /// tanh; the derivative (g + g y)(1 - y) keeps its accuracy near |y| = 1.
 struct tanh_p : floating<tanh_p> {
   static constexpr std::string_view name = "tanh";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return tanh(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return (g + g * c.result) * (1.0 - c.result); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return tanh(x); }
 };
 struct asinh_p : floating<asinh_p> {
   static constexpr std::string_view name = "asinh";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return asinh(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * rsqrt(c[0] * c[0] + 1.0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return asinh(x); }
 };
 struct acosh_p : floating<acosh_p> {
   static constexpr std::string_view name = "acosh";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return acosh(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * rsqrt((c[0] - 1.0) * (c[0] + 1.0)); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return acosh(x); }
 };
 struct atanh_p : floating<atanh_p> {
   static constexpr std::string_view name = "atanh";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return atanh(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return (1.0 / (1.0 + c[0])) * (g / (1.0 - c[0])); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return atanh(x); }
 };
 /// 1 / (1 + exp(-x))
 struct logistic_p : floating<logistic_p> {
   static constexpr std::string_view name = "logistic";
+  static constexpr complex_value of_complex(const call&, const complex_value* z) { return logistic(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * c.result * (1.0 - c.result); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return logistic(x); }
 };

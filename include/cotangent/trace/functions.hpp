@@ -144,7 +144,14 @@ constexpr value logaddexp(value a, value b) {
 }
 constexpr value is_nan(value x) { return ne(x, x); }
 constexpr value square(value x) { return integer_pow(x, 2); }
+constexpr value angle(value z) { return atan2(imag(z), real(z)); }
+constexpr value sign_of(value x) {
+  if (!is_complex(x.type())) return sign(x);
+  const value modulus = abs(x), is_zero = eq(modulus, zeros_like(modulus));
+  return select(is_zero, zeros_like(x), x / convert(select(is_zero, full_like(modulus, 1), modulus), x.type()));
+}
 constexpr value reciprocal(value x) { return 1.0 / x; }
+constexpr value signbit(value x) { return lt(copysign(full_like(x, 1), x), zeros_like(x)); }
 constexpr value relu(value x) { return max(x, zeros_like(x)); }
 
 /// Axes of a reduction: a list of axes, negative from the end; the empty list means all.
@@ -232,7 +239,7 @@ struct variance_function {
     if (x.b->failed()) return x;
     const value n = reduced_count(x, a), s = reduce_sum(x, a);
     const value centered = x - reduction_axes::spread(s / broadcast_to(n, s.dims()), x, a, false);
-    const value v = reduce_sum(centered * centered, a) / broadcast_to(n, s.dims());
+    const value squares = reduce_sum(squared_modulus(centered), a), v = squares / broadcast_to(real(n), s.dims());
     return axes.kept(root ? sqrt(v) : v, x, a);
   }
 };
@@ -586,7 +593,7 @@ constexpr value inner(value a, value b) {
   }
   return dot_general(a, b, {{}, {}, {a.rank() - 1}, {b.rank() - 1}});
 }
-constexpr value vdot(value a, value b) { return inner(ravel_function{}(a), ravel_function{}(b)); }
+constexpr value vdot(value a, value b) { return inner(ravel_function{}(conj(a)), ravel_function{}(b)); }
 
 /// Vector products of the last axes; the others broadcast.
 constexpr value cross(value a, value b) {

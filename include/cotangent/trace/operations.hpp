@@ -46,7 +46,7 @@ template <class T> constexpr std::uint64_t bits_of(const T& x) {
 }
 /// An array that a rule makes, in a trace.
 template <class T> constexpr value made_in(builder& b, const element_rule<T>& r, const shape& dims) {
-  if (r.what == r.full) return constant_from_bits(b, dtype_of<T>, dims, bits_of(r.value));
+  if (r.what == r.full) return broadcast_to(number_constant(b, dtype_of<T>, r.value), dims);
   const value i = iota(b, dtype::int32, dims, 0);
   if (r.what == r.identity) return convert(eq(i, iota(b, dtype::int32, dims, 1)), dtype_of<T>);
   const extent count = dims[0];
@@ -63,13 +63,18 @@ template <class A> constexpr value array_constant_in(builder& b, const A& a) {
   static_assert(dims.is_static(), "an array used as a constant in a traced function must have static extents");
   if constexpr (requires { a.rule(); })
     if (const element_rule<T>* r = a.rule()) return made_in(b, *r, dims);
-  const auto bits_at = [from = a.data()](extent i) { return bits_of(from[i]); };
-  bool same = a.size() > 0;
-  for (extent i = 1; i < a.size() && same; ++i) same = bits_at(i) == bits_at(0);
-  if (same) return constant_from_bits(b, dtype_of<T>, dims, bits_at(0));
-  sequence<std::uint64_t> bits;
-  for (extent i = 0; i < a.size(); ++i) bits.push_back(bits_at(i));
-  return dense(b, dtype_of<T>, dims, bits);
+  const auto with_elements = [&](auto number_at) {
+    constexpr dtype d = real_dtype(dtype_of<T>);
+    const auto bits_at = [&](extent i) { return bits_of(number_at(a.data()[i])); };
+    bool same = a.size() > 0;
+    for (extent i = 1; i < a.size() && same; ++i) same = bits_at(i) == bits_at(0);
+    if (same) return constant_from_bits(b, d, dims, bits_at(0));
+    sequence<std::uint64_t> bits;
+    for (extent i = 0; i < a.size(); ++i) bits.push_back(bits_at(i));
+    return dense(b, d, dims, bits);
+  };
+  if constexpr (is_complex_number<T>) return complex(with_elements([](const T& z) { return z.real(); }), with_elements([](const T& z) { return z.imag(); }));
+  else return with_elements([](const T& x) { return x; });
 }
 template <traced V, class A> constexpr auto array_constant(const V& beside, const A& a) {
   using T = std::remove_cv_t<typename A::value_type>;
@@ -188,10 +193,22 @@ template <tensor A> constexpr auto cbrt(const A& x) { return apply<inexact_unary
 /// 1 / x
 template <tensor A> constexpr auto reciprocal(const A& x) { return apply<inexact_unary_function<&reciprocal>{}>(x); }
 
-/// |x|; the derivative at 0 is 1
+/// |x|, of complex numbers real; the derivative at 0 is 1, of complex numbers 0
 template <tensor A> constexpr auto abs(const A& x) { return apply<unary_function<&abs>{}>(x); }
-/// -1, 0 or 1
-template <tensor A> constexpr auto sign(const A& x) { return apply<unary_function<&sign>{}>(x); }
+/// The real part; real numbers are their own.
+template <tensor A> constexpr auto real(const A& z) { return apply<unary_function<&real>{}>(z); }
+/// The imaginary part; that of real numbers is 0.
+template <tensor A> constexpr auto imag(const A& z) { return apply<unary_function<&imag>{}>(z); }
+/// The complex conjugate; real numbers are their own.
+template <tensor A> constexpr auto conj(const A& z) { return apply<unary_function<&conj>{}>(z); }
+/// The angle of z in radians, in [-pi, pi]. JAX: jnp.angle.
+template <tensor A> constexpr auto angle(const A& z) { return apply<inexact_unary_function<&angle>{}>(z); }
+/// re + i im of real arrays, complex64, or complex128 if one is double; shapes broadcast. JAX: lax.complex.
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto complex(const A& re, const B& im) { return apply_mixed<inexact_binary_function<&complex, complex_p>{}>(re, im); }
+
+/// -1, 0 or 1; of complex numbers x / |x|, or 0
+template <tensor A> constexpr auto sign(const A& x) { return apply<unary_function<&sign_of>{}>(x); }
 template <tensor A> constexpr auto floor(const A& x) { return apply<unary_function<&floor>{}>(x); }
 template <tensor A> constexpr auto ceil(const A& x) { return apply<unary_function<&ceil>{}>(x); }
 template <tensor A> constexpr auto trunc(const A& x) { return apply<unary_function<&trunc>{}>(x); }
@@ -200,6 +217,8 @@ template <tensor A> constexpr auto round(const A& x) { return apply<unary_functi
 /// x * x
 template <tensor A> constexpr auto square(const A& x) { return apply<unary_function<&square>{}>(x); }
 template <tensor A> constexpr auto logical_not(const A& x) { return !x; }
+/// Whether x is negative, -0 included.
+template <tensor A> constexpr auto signbit(const A& x) { return apply<inexact_unary_function<&signbit>{}>(x); }
 template <tensor A> constexpr auto is_nan(const A& x) { return apply<inexact_unary_function<&is_nan>{}>(x); }
 template <tensor A> constexpr auto is_finite(const A& x) { return apply<inexact_unary_function<&is_finite>{}>(x); }
 
@@ -227,6 +246,9 @@ template <class A, class B> requires tensor_pair<A, B>
 constexpr auto logical_or(const A& a, const B& b) { return apply_mixed<binary_function<&logical_or, or_p>{}>(a, b); }
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto logical_xor(const A& a, const B& b) { return apply_mixed<binary_function<&logical_xor, xor_p>{}>(a, b); }
+/// |x| with the sign of y, also of a zero.
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto copysign(const A& x, const B& y) { return apply_mixed<inexact_binary_function<&copysign, copysign_p>{}>(x, y); }
 /// The angle of the point (x, y) in radians
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto atan2(const A& a, const B& b) { return apply_mixed<inexact_binary_function<&atan2, atan2_p>{}>(a, b); }
@@ -261,9 +283,10 @@ constexpr auto where(const P& p, const A& a, const B& b) {
   if constexpr (!traced<P> && !traced<A> && !traced<B>) {
     return defer_call<true>([](const auto& x, const auto& y, const auto& q) { return where(q, x, y); }, a, b, p);
   } else if constexpr (const auto& beside = first_traced(p, a, b); !traced<A> && !traced<B>) {
-    constexpr dtype d = std::is_floating_point_v<A> || std::is_floating_point_v<B>
-                            ? (std::is_same_v<A, double> || std::is_same_v<B, double> ? dtype::float64 : dtype::float32)
-                            : dtype::int32;
+    constexpr bool is_double = std::is_same_v<A, double> || std::is_same_v<B, double> || std::is_same_v<A, std::complex<double>> || std::is_same_v<B, std::complex<double>>;
+    constexpr dtype d = is_complex_number<A> || is_complex_number<B> ? (is_double ? dtype::complex128 : dtype::complex64)
+                        : std::is_floating_point_v<A> || std::is_floating_point_v<B> ? (is_double ? dtype::float64 : dtype::float32)
+                                                                                     : dtype::int32;
     const auto zero = var_of<d, shape{}>(constant(*beside.b, d, {}, 0));
     return apply<where_function{}>(as_var(beside, p), literal(zero, a), literal(zero, b));
   } else if constexpr (traced<A>) {

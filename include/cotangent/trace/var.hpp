@@ -56,7 +56,7 @@ template <class X>
 concept traced = is_var_v<std::remove_cvref_t<X>>;
 
 template <class X>
-concept number = std::is_arithmetic_v<std::remove_cvref_t<X>> || is_half_float<std::remove_cvref_t<X>>;
+concept number = std::is_arithmetic_v<std::remove_cvref_t<X>> || is_half_float<std::remove_cvref_t<X>> || is_complex_number<std::remove_cvref_t<X>>;
 
 template <class F, class... Leaves> class expression;
 template <class X> inline constexpr bool is_expression_of = false;
@@ -88,6 +88,16 @@ struct signature {
   bool valid = false;
 };
 
+/// Names the first operation that is not defined for complex numbers.
+constexpr void check_complex(builder& b) {
+  for (int n = 0; n < b.g.size(); ++n) {
+    const node& x = b.g[n];
+    if (x.is_input() || x.op->kind == role::element || x.op->kind == role::view || x.op->kind == role::gather || x.op->has.several || x.op->has.of_complex || x.op->by_parts) continue;
+    for (int k = 0; k < x.operand_count; ++k)
+      if (const node& o = b.g[b.g.operand(n, k)]; is_complex(o.type)) return b.fail(message{} << x.op->name << ": not defined for complex numbers, got " << o.type << o.dims);
+  }
+}
+
 /// The result of Fn on inputs of the types V, traced in an empty graph.
 template <auto Fn, class... V> constexpr signature infer_signature(message* why = nullptr) {
   builder b;
@@ -100,6 +110,7 @@ template <auto Fn, class... V> constexpr signature infer_signature(message* why 
   const value r = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return Fn(operands[I]...);
   }(std::index_sequence_for<V...>{});
+  if ((is_complex(V::type) || ...)) check_complex(b);
   if (b.failed()) {
     if (why) *why = b.g.error;
     return {};
@@ -147,16 +158,27 @@ template <auto Fn, class... V> constexpr auto apply(const V&... operands) {
 /// The dtype that a C++ number takes beside an array of dtype `d`: the array's, unless that would lose its kind.
 template <number U> constexpr dtype adopted_dtype(dtype d) {
   if (std::is_same_v<U, bool>) return d == dtype::boolean ? d : d;
-  if constexpr (is_half_float<U>) return is_floating(d) || is_complex(d) ? d : dtype_of<U>;
+  if constexpr (is_complex_number<U>) return is_complex(d) ? d : is_floating(d) ? complex_dtype(d) : dtype_of<U>;
+  else if constexpr (is_half_float<U>) return is_floating(d) || is_complex(d) ? d : dtype_of<U>;
   if (std::is_floating_point_v<U> && !is_floating(d) && !is_complex(d)) return std::is_same_v<U, float> ? dtype::float32 : dtype::float64;
   return d == dtype::boolean ? dtype::int32 : d;
 }
 
+/// A number as a constant of dtype d.
+template <number U> constexpr value number_constant(builder& b, dtype d, U x) {
+  if constexpr (is_complex_number<U>) {
+    const value re = constant(b, real_dtype(d), {}, double(x.real()));
+    return x.imag() == 0 ? convert(re, d) : complex(re, constant(b, real_dtype(d), {}, double(x.imag())));
+  } else if (is_differentiable(d)) {
+    return constant(b, d, {}, double(x));
+  } else {
+    return constant_from_bits(b, d, {}, std::uint64_t(std::int64_t(x)));
+  }
+}
 /// A number as a scalar var of the trace of `beside`.
 template <traced V, number U> constexpr auto literal(const V& beside, U x) {
   constexpr dtype d = adopted_dtype<U>(V::type);
-  if constexpr (is_floating(d)) return var_of<d, shape{}>(constant(*beside.b, d, {}, double(type_of<d>(x))));
-  else return var_of<d, shape{}>(constant_from_bits(*beside.b, d, {}, std::uint64_t(std::int64_t(x))));
+  return var_of<d, shape{}>(number_constant(*beside.b, d, x));
 }
 
 /// A concrete array as a constant of the trace of `beside`.

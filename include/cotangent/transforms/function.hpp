@@ -47,9 +47,7 @@ template <class T> constexpr void append_leaves(builder& b, const T& tree, seque
         using leaf_type = std::remove_cvref_t<decltype(leaf)>;
         if constexpr (traced<leaf_type>) to.push_back(b.adopt(value(leaf)));
         else if constexpr (number<leaf_type>) {
-          constexpr dtype d = dtype_of<leaf_type>;
-          if constexpr (is_floating(d)) to.push_back(constant(b, d, {}, double(leaf)));
-          else to.push_back(constant_from_bits(b, d, {}, std::uint64_t(std::int64_t(leaf))));
+          to.push_back(number_constant(b, dtype_of<leaf_type>, leaf));
         } else to.push_back(array_constant_in(b, leaf));
       },
       tree);

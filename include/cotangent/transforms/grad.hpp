@@ -41,6 +41,7 @@ template <class... V> constexpr bool check_grad(graph& g, std::string_view who, 
   }
   if (!is_floating(out.type)) {
     g.error = message{} << who << ": the function must return a floating-point scalar, but its output is " << out.type;
+    if (is_complex(out.type)) g.error << "; differentiate its real or imaginary part, or use ct::vjp";
     return false;
   }
   const flag_list flags = leaves_of_arguments<V...>(which);

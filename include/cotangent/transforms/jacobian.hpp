@@ -106,6 +106,12 @@ template <class F, class Wrt, bool Forward, bool OfGradient = false> struct jaco
     for (std::size_t i = 0; i < g.inputs.size(); ++i)
       if (g.error.empty() && active[i] && !has_tangent(g[g.inputs[i]].type))
         g.error = message{} << who << ": cannot differentiate with respect to an input of dtype " << g[g.inputs[i]].type << g[g.inputs[i]].dims << "; it must be floating-point";
+    for (std::size_t i = 0; i < g.inputs.size(); ++i)
+      if (const node& x = g[g.inputs[i]]; g.error.empty() && active[i] && Forward && is_complex(x.type))
+        g.error = message{} << who << ": an input is " << x.type << x.dims << "; differentiate with respect to its real and imaginary parts, or use ct::jvp";
+    for (int o : g.outputs)
+      if (g.error.empty() && !Forward && is_complex(g[o].type))
+        g.error = message{} << who << ": an output is " << g[o].type << g[o].dims << "; differentiate its real and imaginary parts, or use ct::vjp";
     for (int o : g.outputs)
       if (g.error.empty() && !has_tangent(g[o].type))
         g.error = message{} << who << ": cannot differentiate an output of dtype " << g[o].type << g[o].dims << "; it must be floating-point";

@@ -7,7 +7,7 @@
 namespace cotangent {
 
 /// Whether values of this dtype have tangents.
-constexpr bool has_tangent(dtype d) { return is_floating(d) || is_complex(d); }
+constexpr bool has_tangent(dtype d) { return is_differentiable(d); }
 
 /// The graph of (outputs, output tangents) from (inputs, tangents of the inputs that `active` names).
 /// A tangent that is structurally zero is never computed; as an output it is a constant. One visit per node.
