@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <limits>
 #include <map>
@@ -440,6 +441,8 @@ struct interpreter {
         }
         return pick(in(int(part)), from);
       });
+    } else if (name == "fft_lines") {
+      fourier(in(0), r, int(attribute(0)), ct::fourier(attribute(1)));
     } else if (name == "pad") {
       const int rank = r.dims.rank;
       for (double& v : r.x) v = in(1).x[0];
@@ -661,6 +664,31 @@ struct interpreter {
       to.push_back(place);
     }
     return to;
+  }
+
+  /// By definition; of the numbers that are not there the conjugates are.
+  static void fourier(const tensor& x, tensor& r, int axis, ct::fourier what) {
+    const bool of_reals = what == ct::fourier::real, to_reals = what == ct::fourier::inverse_real;
+    const extent n = (to_reals ? r : x).dims[axis];
+    for_each_index(of_reals || !to_reals ? ct::erase(r.dims, r.dims.rank - 1) : r.dims, [&](const shape& at) {
+      std::complex<double> sum = 0;
+      for (extent j = 0; j < n; ++j) {
+        shape from = at;
+        const bool is_conjugate = to_reals && j > n / 2;
+        from[axis] = is_conjugate ? n - j : j;
+        double re = 0, im = 0;
+        if (of_reals) re = x.x[offset(x.dims, from)];
+        else {
+          const shape re_at = ct::insert(from, from.rank, 0), im_at = ct::insert(from, from.rank, 1);
+          re = x.x[offset(x.dims, re_at)], im = x.x[offset(x.dims, im_at)];
+        }
+        if (to_reals && (j == 0 || 2 * j == n)) im = 0;
+        const double sign = what == ct::fourier::inverse || to_reals ? 2 : -2;
+        sum += std::complex(re, is_conjugate ? -im : im) * std::polar(1.0, sign * M_PI * double(j * at[axis] % n) / double(n));
+      }
+      if (to_reals) r.x[offset(r.dims, at)] = sum.real();
+      else r.x[offset(r.dims, ct::insert(at, at.rank, 0))] = sum.real(), r.x[offset(r.dims, ct::insert(at, at.rank, 1))] = sum.imag();
+    });
   }
 
   void reduce(int n, const std::string& name, const shape& axes) {

@@ -24,7 +24,7 @@ RULES_OF(sinh_p) RULES_OF(cosh_p) RULES_OF(tanh_p) RULES_OF(asinh_p) RULES_OF(ac
 RULES_OF(erf_p) RULES_OF(erfc_p) RULES_OF(erf_inv_p) RULES_OF(lgamma_p) RULES_OF(digamma_p) RULES_OF(trigamma_p)
 RULES_OF(eq_p) RULES_OF(ne_p) RULES_OF(lt_p) RULES_OF(le_p) RULES_OF(gt_p) RULES_OF(ge_p) RULES_OF(and_p) RULES_OF(or_p) RULES_OF(xor_p)
 RULES_OF(not_p) RULES_OF(shift_left_p) RULES_OF(shift_right_p) RULES_OF(is_finite_p) RULES_OF(select_p) RULES_OF(clamp_p)
-RULES_OF(real_p) RULES_OF(imag_p) RULES_OF(complex_p) RULES_OF(convert_p) RULES_OF(stop_gradient_p) RULES_OF(bit_cast_p) RULES_OF(random_bits_p)
+RULES_OF(fft_p) RULES_OF(fft_lines_p) RULES_OF(real_p) RULES_OF(imag_p) RULES_OF(complex_p) RULES_OF(convert_p) RULES_OF(stop_gradient_p) RULES_OF(bit_cast_p) RULES_OF(random_bits_p)
 RULES_OF(reduce_sum_p) RULES_OF(reduce_prod_p) RULES_OF(reduce_max_p) RULES_OF(reduce_min_p) RULES_OF(reduce_and_p) RULES_OF(reduce_or_p)
 RULES_OF(argmax_p) RULES_OF(argmin_p)
 RULES_OF(cumsum_p) RULES_OF(cumprod_p) RULES_OF(cummax_p) RULES_OF(cummin_p) RULES_OF(linear_recurrence_p)

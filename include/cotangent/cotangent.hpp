@@ -4,6 +4,7 @@
 #include <cotangent/compiler/explain.hpp>
 #include <cotangent/control/control.hpp>
 #include <cotangent/core/print.hpp>
+#include <cotangent/fft/fft.hpp>
 #include <cotangent/linalg/linalg.hpp>
 #include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>

@@ -50,23 +50,11 @@ class complex_pass {
   }
   constexpr void set_stored(int n, value v) {
     r_.map.items[n] = v;
-    if (is_complex(g_[n].type)) parts_.items[n] = {part_of(v, 0), part_of(v, 1)};
-  }
-  static constexpr value part_of(value stored, extent part) {
-    shape which = filled(stored.rank(), -1);
-    which[stored.rank() - 1] = part;
-    return emit<pick_p>({stored}, which);
+    if (is_complex(g_[n].type)) parts_.items[n] = parts_of(v);
   }
   /// Node n as memory has it.
   constexpr value stored(int n) {
-    if (!is_complex(g_[n].type)) return r_.map.items[n];
-    const complex_value z = parts_.items[n];
-    const value parts[] = {z.re, imaginary(z)};
-    const shape dims = stored_shape(g_[n].type, g_[n].dims);
-    attribute_list a;
-    a.push(dims);
-    for (int i = 0; i < dims.rank; ++i) a.push(i + 1 < dims.rank);
-    return emit<assemble_p>(parts, a);
+    return is_complex(g_[n].type) ? pairs_of(parts_.items[n]) : r_.map.items[n];
   }
 
   constexpr bool concerns_complex(int n) const {

@@ -1,5 +1,5 @@
 #pragma once
-/// Arrays whose elements follow from their indices: all equal, the identity, equally spaced.
+/// Arrays whose elements follow from their indices: all equal, the identity, equally spaced, frequencies of a Fourier transform.
 
 #include <cotangent/core/extents.hpp>
 
@@ -8,10 +8,10 @@ namespace cotangent {
 /// What an element is, given its index. While constants are evaluated, which is when functions are traced, a large array made by a rule
 /// keeps that in place of its elements: a million of them would take the compiler minutes.
 template <class T> struct element_rule {
-  enum kind : char { full, identity, spaced };
+  enum kind : char { full, identity, spaced, frequencies };
   kind what = full;
   T value = T();                // of all
-  double first = 0, last = 0;   // of those equally spaced, both included
+  double first = 0, last = 0;   // of those equally spaced, both included; of frequencies, `first` is the distance
 
   static constexpr element_rule all(T x) { return {full, x, 0, 0}; }
 
@@ -24,6 +24,10 @@ template <class T> struct element_rule {
     if (what == spaced) {
       const double by = step(count);
       for (extent i = 0; i < count; ++i) to[i] = static_cast<T>(i > 0 && i == count - 1 ? last : double(i) * by + first);
+      return;
+    }
+    if (what == frequencies) {
+      for (extent i = 0; i < count; ++i) to[i] = static_cast<T>(double(2 * i < count ? i : i - count) * first);
       return;
     }
     const T x = what == full ? value : T();

@@ -58,6 +58,23 @@ constexpr value squared_modulus(value z) { return is_complex(z.type()) ? real(z)
 
 // In parts.
 constexpr value imaginary(complex_value z) { return z.im ? z.im : zeros_like(z.re); }
+/// A real array whose last axis has the two parts, and the parts of one.
+constexpr value pairs_of(complex_value z) {
+  const value parts[] = {z.re, imaginary(z)};
+  const shape dims = insert(z.re.dims(), z.re.rank(), 2);
+  attribute_list a;
+  a.push(dims);
+  for (int i = 0; i < dims.rank; ++i) a.push(i + 1 < dims.rank);
+  return emit<assemble_p>(parts, a);
+}
+constexpr complex_value parts_of(value pairs) {
+  const auto part = [&](extent k) {
+    shape which = filled(pairs.rank(), -1);
+    which[pairs.rank() - 1] = k;
+    return emit<pick_p>({pairs}, which);
+  };
+  return {part(0), part(1)};
+}
 constexpr complex_value times_i(complex_value z) { return {-imaginary(z), z.re}; }
 constexpr complex_value conj(complex_value z) { return {z.re, z.im ? -z.im : value()}; }
 constexpr complex_value scaled(double x, complex_value z) { return {x * z.re, z.im ? x * z.im : value()}; }

@@ -64,12 +64,14 @@ constexpr value input_of_extent(builder& b, extent e) {
   return s.b < in.rank() && b.symbols.resolve(in.dims()[int(s.b)]) == e ? in : value{};
 }
 
-/// A run-time extent of the operand, as an integer scalar. Attribute: the axis. Asked for the dtype.
+/// A run-time extent of the operand, as an integer scalar. Attribute: the axis. Asked for the dtype, int32 or int64.
 struct extent_p {
   static constexpr std::string_view name = "extent";
   static constexpr bool by_parts = true;
   static constexpr role kind = role::opaque;
-  static constexpr void infer(call&) {}
+  static constexpr void infer(call& c) {
+    if (c.type != dtype::int32 && c.type != dtype::int64) c.b->fail(message{} << "extent: asked for as " << c.type << ", which must be int32 or int64");
+  }
   static constexpr value jvp(const call&, const value*) { return {}; }
   static constexpr value vjp(const call&, int, value) { return {}; }
   static constexpr value batch(const call& c, const bool*, extent size) {

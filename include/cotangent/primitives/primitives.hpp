@@ -15,12 +15,13 @@
 #include <cotangent/primitives/arithmetic.hpp>
 #include <cotangent/primitives/transcendental.hpp>
 #include <cotangent/primitives/bits.hpp>
-#include <cotangent/primitives/complex.hpp>
 #include <cotangent/primitives/structural.hpp>
+#include <cotangent/primitives/complex.hpp>
 #include <cotangent/primitives/reductions.hpp>
 #include <cotangent/primitives/cumulative.hpp>
 #include <cotangent/primitives/contraction.hpp>
 #include <cotangent/primitives/indexing.hpp>
+#include <cotangent/primitives/fft.hpp>
 #include <cotangent/primitives/sorting.hpp>
 #include <cotangent/primitives/symmetry.hpp>
 #include <cotangent/primitives/factorizations.hpp>

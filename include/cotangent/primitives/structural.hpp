@@ -470,6 +470,7 @@ struct assemble_p {
     c.type = c[0].type();
     c.dims = c.list(0, rank(c));
   }
+  static constexpr value simplify(const call& c);
   static constexpr void elements(element_call& e) {
     const element_array& first = e.operands[0];
     shape kept, numbers, number_strides, strides, instances;
@@ -519,6 +520,25 @@ struct pick_p : view_primitive {
     return out;
   }
 };
+
+/// The array of which the operands are the elements in order, each picked; or null.
+constexpr value assemble_p::simplify(const call& c) {
+  const node* const nodes = c.b->g.nodes.items;
+  const int rank = c.dims.rank, whole = nodes[c.operands[0].id].op_id == primitive_of<pick_p>.id ? c.b->g.operand(c.operands[0].id, 0) : -1;
+  if (whole < 0 || !(nodes[whole].dims == c.dims)) return {};
+  for (int k = 0; k < c.count; ++k) {
+    const int x = c.operands[k].id;
+    if (nodes[x].op_id != primitive_of<pick_p>.id || c.b->g.operand(x, 0) != whole) return {};
+    extent part = 0;
+    for (int i = 0; i < rank; ++i) {
+      const extent at = c.b->g.attribute(x, i);
+      if ((c.attribute(rank + i) != 0) != (at < 0)) return {};
+      if (at >= 0) part = part * c.dims[i] + at;
+    }
+    if (part != k) return {};
+  }
+  return {c.b, whole};
+}
 
 /// The elements of x along all axes but `kept`.
 constexpr sequence<value> picked(value x, const shape& kept) {

@@ -52,6 +52,10 @@ template <class T> constexpr value made_in(builder& b, const element_rule<T>& r,
   const extent count = dims[0];
   if (r.first == 0 && r.step(count) == 1) return iota(b, dtype_of<T>, dims, 0);
   const auto number = [&](double x) { return constant(b, dtype::float64, dims, x); };
+  if (r.what == r.frequencies) {
+    const value positive = convert(i, dtype::float64), is_positive = lt(i, constant(b, dtype::int32, dims, double((count + 1) / 2)));
+    return convert(select(is_positive, positive, positive - double(count)) * number(r.first), dtype_of<T>);
+  }
   const value inner = convert(i, dtype::float64) * number(r.step(count)) + number(r.first);
   return convert(select(eq(i, constant(b, dtype::int32, dims, double(count - 1))), number(count > 1 ? r.last : r.first), inner), dtype_of<T>);
 }

@@ -3,6 +3,7 @@
 
 #include <cotangent/backends/cpu/chunks.hpp>
 #include <cotangent/backends/cpu/decompositions.hpp>
+#include <cotangent/backends/cpu/fft.hpp>
 #include <cotangent/backends/cpu/gemm.hpp>
 #include <cotangent/backends/cpu/loops.hpp>
 #include <cotangent/backends/cpu/maths.hpp>

@@ -1,9 +1,11 @@
 #pragma once
-/// CUDA as a backend. Files that nvcc compiles include it with the library; link with -lcusolver -lcublas.
+/// CUDA as a backend. Files that nvcc compiles include it with the library; link with -lcusolver -lcublas, and with -lcufft if there are
+/// Fourier transforms.
 
 #include <cub/device/device_radix_sort.cuh>
 #include <nvtx3/nvToolsExt.h>
 
+#include <cotangent/backends/cuda/fourier.hpp>
 #include <cotangent/backends/cuda/graphs.hpp>
 #include <cotangent/backends/cuda/occupancy.hpp>
 #include <cotangent/backends/cuda/solvers.hpp>
@@ -216,6 +218,10 @@ class queue {
   template <class T> void qr(const T* a, T* parts, extent m, extent n, extent matrices) const { gpu::qr(*this, a, parts, m, n, matrices); }
   template <class T> void eigh(const T* a, T* parts, extent n, extent matrices) const { gpu::eigh(*this, a, parts, n, matrices); }
   template <class T> void svd(const T* a, T* parts, extent m, extent n, extent matrices) const { gpu::svd(*this, a, parts, m, n, matrices); }
+  template <class T> void transform(fourier what, const axis_lines& lines, const T* x, T* y) const {
+    count();
+    gpu::transform(*this, device_->index, stream_, what, lines, x, y);
+  }
 
   class memory {
    public:
@@ -267,17 +273,18 @@ class queue {
   room* room_ = nullptr;
 };
 
-/// Whether a program or a body of it factors matrices by cuSOLVER, which does not say that its functions can be captured.
-template <class Program> constexpr bool factors_large_matrices() {
+/// Whether a program or a body of it factors matrices by cuSOLVER, which does not say that its functions can be captured, or has Fourier
+/// transforms, whose plans cannot be made then.
+template <class Program> constexpr bool needs_libraries_at_once() {
   constexpr std::uint64_t by_library[] = {primitive_of<cholesky_p>.id, primitive_of<lu_p>.id, primitive_of<qr_p>.id, primitive_of<eigh_p>.id, primitive_of<svd_p>.id};
   for (const bare_node& x : Program::graph.nodes)
     for (std::uint64_t id : by_library)
-      if (x.op_id == id && simt::is_large(x.dims[x.dims.rank - 1])) return true;
+      if (x.op_id == primitive_of<fft_lines_p>.id || (x.op_id == id && simt::is_large(x.dims[x.dims.rank - 1]))) return true;
   return false;
 }
 /// Whether calls of a program may be launches of a graph: it has several kernels, and the host reads nothing between them.
 template <class Program> constexpr bool can_be_captured() {
-  return Program::steps > 0 && !is_one_kernel(Program::plan) && !reads_on_host<Program>() && !factors_large_matrices<Program>();
+  return Program::steps > 0 && !is_one_kernel(Program::plan) && !reads_on_host<Program>() && !needs_libraries_at_once<Program>();
 }
 /// Names what is launched, for messages.
 template <class Program> std::string describe_graph() {
@@ -307,6 +314,7 @@ class describing_queue {
   template <class T> void qr(const T*, T*, extent, extent, extent) const {}
   template <class T> void eigh(const T*, T*, extent, extent) const {}
   template <class T> void svd(const T*, T*, extent, extent, extent) const {}
+  template <class T> void transform(fourier, const axis_lines&, const T*, T*) const {}
   struct memory {
     memory(const describing_queue&, extent) {}
     std::byte* data() const { return nullptr; }

@@ -1,7 +1,9 @@
 #pragma once
-/// cuBLAS and cuSOLVER: handles, errors, and their functions by element type. Link with -lcusolver -lcublas.
+/// cuBLAS, cuSOLVER and cuFFT: handles, errors, and their functions by element type. Link with -lcusolver -lcublas -lcufft; the last for
+/// programs with Fourier transforms alone.
 
 #include <cublas_v2.h>
+#include <cufft.h>
 #include <cusolverDn.h>
 
 #include <cotangent/backends/cuda/memory.hpp>
@@ -17,6 +19,10 @@ inline void check(const char* what, cublasStatus_t s) {
 }
 inline void check(const char* what, cusolverStatus_t s) {
   if (s != CUSOLVER_STATUS_SUCCESS) throw_library("cuSOLVER", what, "status " + std::to_string(int(s)));
+}
+
+inline void check(const char* what, cufftResult s) {
+  if (s != CUFFT_SUCCESS) throw_library("cuFFT", what, "status " + std::to_string(int(s)));
 }
 
 /// Whether products of float32 matrices of this thread may use TF32: see cuda_tf32_scope.

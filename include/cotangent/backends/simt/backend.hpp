@@ -16,6 +16,7 @@
 ///   cholesky(a, l, n, matrices), lu(a, factors, n, matrices), lu_solve(factors, b, x, n, m, matrices, transposed),
 ///   triangular_solve(a, b, x, n, m, matrices, lower, transposed, unit_diagonal)
 ///                                                as the primitives of these names say (primitives/factorizations.hpp)
+///   transform(what, lines, x, y)                 as fft_lines_p says (primitives/fft.hpp), of such lines of real numbers on either side
 
 #include <array>
 #include <string>

@@ -305,6 +305,44 @@ template <> struct opaque<argsort_p> {
 };
 
 /// Matrices one per thread: small ones, and large ones where the device has no library for them.
+/// One number of a Fourier transform by its definition, of lines of n numbers.
+template <class T> struct fourier_number {
+  const T* x;
+  T* y;
+  extent n, behind;
+  fourier what;
+
+  COTANGENT_HD void operator()(extent i) const {
+    const bool of_reals = what == fourier::real, to_reals = what == fourier::inverse_real;
+    const extent halves = n / 2 + 1, in = to_reals ? halves : n, out = of_reals ? halves : n;
+    const extent column = i % behind, k = i / behind % out, line = i / behind / out;
+    double re = 0, im = 0;
+    for (extent j = 0; j < n; ++j) {
+      const bool is_conjugate = j >= in, is_end = to_reals && (j == 0 || 2 * j == n);
+      const T* const from = x + (of_reals ? 1 : 2) * ((line * in + (is_conjugate ? n - j : j)) * behind + column);
+      const double a = double(from[0]), b = of_reals || is_end ? 0.0 : is_conjugate ? -double(from[1]) : double(from[1]);
+      const double angle = (what == fourier::inverse || to_reals ? 6.283185307179586 : -6.283185307179586) * double(j * k % n) / double(n);
+      const double c = ::cos(angle), s = ::sin(angle);
+      re += a * c - b * s, im += a * s + b * c;
+    }
+    if (to_reals) y[i] = T(re);
+    else y[2 * i] = T(re), y[2 * i + 1] = T(im);
+  }
+};
+template <> struct opaque<fft_lines_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    const auto what = fourier(attributes[1]);
+    shape dims = (what == fourier::inverse_real ? result : operands[0]).dims;
+    if (what != fourier::real && what != fourier::inverse_real) --dims.rank;  // the parts
+    if (result.dims.size() == 0) return;
+    const axis_lines lines(dims, int(attributes[0]));
+    const T* const x = static_cast<const T*>(operands[0].data);
+    T* const y = static_cast<T*>(result.data);
+    if constexpr (requires { queue.transform(what, lines, x, y); }) queue.transform(what, lines, x, y);
+    else for_each(queue, what == fourier::inverse_real ? result.dims.size() : result.dims.size() / 2, fourier_number<T>{x, y, lines.count, lines.behind, what});
+  }
+};
+
 template <class T> struct factor_cholesky {
   const T* a;
   T* l;

@@ -1,0 +1,195 @@
+#pragma once
+/// Discrete Fourier transforms, in the names and conventions of jnp.fft: y[k] = sum over j of x[j] exp(-2 pi i j k / n).
+///
+/// Transforms take real or complex arrays; float64, int64 and complex128 are transformed in double, all others in float. Tags, in any order:
+///   ct::axis<k...>   the axes; else the last one, the last two (fft2 and its kin) or all (fftn and its kin)
+///   ct::length<N>    of transforms along one axis: the axis is cut to N numbers, or filled up with zeros. Of irfft the length of the result,
+///                    which else is even
+///   ct::fft::ortho   both ways are divided by the root of the number of elements; else the inverse is divided by the number itself
+///   ct::fft::forward the way forward is divided by the number of elements, the inverse is not
+/// All are linear, and are differentiated as such.
+
+#include <cotangent/control/scan.hpp>
+
+namespace cotangent::fft {
+
+enum class scaling { backward, ortho, forward };
+template <scaling S> struct scaling_tag {};
+inline constexpr scaling_tag<scaling::backward> backward{};
+inline constexpr scaling_tag<scaling::ortho> ortho{};
+inline constexpr scaling_tag<scaling::forward> forward{};
+
+namespace functions {
+
+/// What the tags say.
+struct options {
+  shape axes;
+  bool has_axes = false;
+  extent length = -1;
+  scaling by = scaling::backward;
+};
+template <extent... A> constexpr void read(options& o, axis_tag<A...>) { o.axes = {A...}, o.has_axes = true; }
+template <extent N> constexpr void read(options& o, length_tag<N>) { o.length = N; }
+template <scaling S> constexpr void read(options& o, scaling_tag<S>) { o.by = S; }
+template <class... Tags> constexpr options options_from() {
+  options o;
+  (read(o, Tags{}), ...);
+  return o;
+}
+
+constexpr value as_complex(value x) { return is_complex(x.type()) ? x : convert(inexact(x), complex_dtype(inexact(x).type())); }
+/// The parts of x along an axis from `first` on, `step` apart.
+constexpr value part(value x, int axis, extent first, extent size, extent step = 1) {
+  shape starts = filled(x.rank(), 0), sizes = x.dims(), steps = filled(x.rank(), 1);
+  starts[axis] = first, sizes[axis] = size, steps[axis] = step;
+  return slice(x, starts, sizes, steps);
+}
+/// x with n elements along an axis: cut, or with zeros behind.
+constexpr value fitted(value x, int axis, extent n) {
+  const extent have = x.dims()[axis];
+  if (n < 0 || have == n) return x;
+  if (is_symbol(have)) {
+    x.b->fail(message{} << "fft: ct::length<" << n << "> of axis " << axis << " of " << x.dims() << ", whose extent is known at run time only");
+    return x;
+  }
+  if (n < have) return part(x, axis, 0, n);
+  const shape none = filled(x.rank(), 0);
+  shape behind = none;
+  behind[axis] = n - have;
+  return pad(x, constant(*x.b, x.type(), {}, 0), none, behind, none);
+}
+/// A transform of n numbers, divided as wanted.
+constexpr value scaled(value x, extent n, bool inverse, scaling by) {
+  if (by != scaling::ortho && inverse == (by == scaling::forward)) return x;
+  const value count = convert(extent_value(*x.b, dtype::int32, n), real_dtype(x.type())), factor = by == scaling::ortho ? 1.0 / sqrt(count) : 1.0 / count;
+  return x * broadcast_to(convert(factor, x.type()), x.dims());
+}
+constexpr value along(value x, int axis, bool inverse, scaling by) {
+  return scaled(fourier_transform(x, axis, inverse ? fourier::inverse : fourier::forward), x.dims()[axis], inverse, by);
+}
+constexpr value real_along(value x, int axis, scaling by) { return scaled(fourier_transform(x, axis, fourier::real), x.dims()[axis], false, by); }
+/// n < 0: twice as many numbers as there are beyond the first.
+constexpr value inverse_real_along(value z, int axis, extent n, scaling by) {
+  symbol_table& symbols = z.b->symbols;
+  if (n < 0) n = symbols.combine(symbol::product, symbols.combine(symbol::difference, z.dims()[axis], 1), 2);
+  else z = fitted(z, axis, n / 2 + 1);
+  return scaled(fourier_transform(z, axis, fourier::inverse_real, n), n, true, by);
+}
+
+enum class kind { complex, real, inverse_real };
+
+/// Transforms along several axes; those of real numbers along the last one.
+struct transform {
+  kind of = kind::complex;
+  bool inverse = false;
+  int default_axes = 1;  // the last ones; 0: all
+  options with;
+
+  constexpr message name() const {
+    message m;
+    return m << (of == kind::real ? "r" : of == kind::inverse_real ? "ir" : inverse ? "i" : "") << "fft" << (default_axes == 0 ? "n" : default_axes == 2 ? "2" : "");
+  }
+  constexpr value operator()(value x) const {
+    shape axes;
+    if (with.has_axes)
+      for (extent a : with.axes) axes.push_back(checked_axis(x, name().view(), a, x.rank()));
+    else axes = axes_from(default_axes == 0 ? 0 : x.rank() - default_axes, default_axes == 0 ? x.rank() : default_axes);
+    if (x.b->failed()) return x;
+    if (!with.has_axes && x.rank() < default_axes) return fail(x, message{} << "needs " << default_axes << (default_axes == 1 ? " axis" : " axes"));
+    if (axes.rank == 0) return fail(x, message{} << "needs an axis");
+    if (with.length == 0) return fail(x, message{} << "ct::length<0> leaves nothing");
+    if (with.length >= 0 && axes.rank != 1) return fail(x, message{} << "ct::length is of one axis, here there are " << axes.rank);
+    if (of == kind::real && is_complex(x.type())) return fail(x, message{} << "needs real numbers");
+    const int last = int(axes[axes.rank - 1]);
+    x = of == kind::inverse_real ? as_complex(x) : of == kind::real ? inexact(x) : as_complex(x);
+    if (of == kind::real && size_of(x.type()) < 4) x = convert(x, dtype::float32);
+    if (of != kind::inverse_real) x = fitted(x, last, with.length);
+    if (x.b->failed()) return x;
+    if (const extent least = of == kind::inverse_real && with.length < 0 ? 2 : 1; !is_symbol(x.dims()[last]) && x.dims()[last] < least) return fail(x, message{} << "there is too little along axis " << last);
+    if (of == kind::real) x = real_along(x, last, with.by);
+    for (int i = 0; i + (of != kind::complex) < axes.rank; ++i) x = along(x, int(axes[i]), inverse, with.by);
+    return of == kind::inverse_real ? inverse_real_along(x, last, with.length, with.by) : x;
+  }
+
+ private:
+  constexpr value fail(value x, const message& why) const {
+    x.b->fail(name() << ": " << why.view() << ", got " << x.type() << x.dims());
+    return x;
+  }
+};
+
+/// The zero frequency to the middle, or back.
+struct shift {
+  bool back = false;
+  options with;
+  constexpr value operator()(value x) const {
+    const shape axes = with.has_axes ? with.axes : axes_from(0, x.rank());
+    for (extent a : axes) {
+      const int axis = checked_axis(x, back ? "ifftshift" : "fftshift", a, x.rank());
+      if (x.b->failed()) return x;
+      const value half = div(extent_value(*x.b, dtype::int32, x.dims()[axis]), constant(*x.b, dtype::int32, {}, 2));
+      x = roll(x, half, axis, back);
+    }
+    return x;
+  }
+};
+
+}  // namespace functions
+
+/// The transform along an axis.
+template <tensor X, class... Tags> constexpr auto fft(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::complex, false, 1, functions::options_from<Tags...>()}>(x);
+}
+/// Its inverse.
+template <tensor X, class... Tags> constexpr auto ifft(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::complex, true, 1, functions::options_from<Tags...>()}>(x);
+}
+/// The n / 2 + 1 numbers of the transform of n real ones that say all.
+template <tensor X, class... Tags> constexpr auto rfft(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::real, false, 1, functions::options_from<Tags...>()}>(x);
+}
+/// Its inverse: real numbers.
+template <tensor X, class... Tags> constexpr auto irfft(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::inverse_real, true, 1, functions::options_from<Tags...>()}>(x);
+}
+/// The same along two axes, the last ones unless told.
+template <tensor X, class... Tags> constexpr auto fft2(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::complex, false, 2, functions::options_from<Tags...>()}>(x);
+}
+template <tensor X, class... Tags> constexpr auto ifft2(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::complex, true, 2, functions::options_from<Tags...>()}>(x);
+}
+template <tensor X, class... Tags> constexpr auto rfft2(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::real, false, 2, functions::options_from<Tags...>()}>(x);
+}
+template <tensor X, class... Tags> constexpr auto irfft2(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::inverse_real, true, 2, functions::options_from<Tags...>()}>(x);
+}
+/// The same along all axes unless told.
+template <tensor X, class... Tags> constexpr auto fftn(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::complex, false, 0, functions::options_from<Tags...>()}>(x);
+}
+template <tensor X, class... Tags> constexpr auto ifftn(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::complex, true, 0, functions::options_from<Tags...>()}>(x);
+}
+template <tensor X, class... Tags> constexpr auto rfftn(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::real, false, 0, functions::options_from<Tags...>()}>(x);
+}
+template <tensor X, class... Tags> constexpr auto irfftn(const X& x, Tags...) {
+  return apply<functions::transform{functions::kind::inverse_real, true, 0, functions::options_from<Tags...>()}>(x);
+}
+
+/// The zero frequency moved to the middle, along all axes or those of ct::axis<...>; and back.
+template <tensor X, class... Tags> constexpr auto fftshift(const X& x, Tags...) { return apply<functions::shift{false, functions::options_from<Tags...>()}>(x); }
+template <tensor X, class... Tags> constexpr auto ifftshift(const X& x, Tags...) { return apply<functions::shift{true, functions::options_from<Tags...>()}>(x); }
+
+/// The frequencies of the numbers that fft returns of N samples, `spacing` apart: cycles per unit of the spacing.
+template <extent N, class T = float> constexpr array<T, N> fftfreq(double spacing = 1) {
+  return array<T, N>(element_rule<T>{element_rule<T>::frequencies, T(), 1 / (double(N) * spacing), 0});
+}
+/// The same of rfft.
+template <extent N, class T = float> constexpr array<T, N / 2 + 1> rfftfreq(double spacing = 1) {
+  return array<T, N / 2 + 1>(element_rule<T>{element_rule<T>::spaced, T(), 0, double(N / 2) / (double(N) * spacing)});
+}
+
+}  // namespace cotangent::fft
