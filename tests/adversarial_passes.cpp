@@ -151,6 +151,11 @@ TEST_CASE("views of computed values are computed as views, where no element is r
   CHECK(whole(h, "sin") == 1);   // read twice
   CHECK(whole(h, "tanh") == 0);
   CHECK(whole(h, "cos") == 0);
+  // Views of what has another type than the result.
+  const auto mixed = ct::with_views_inside(graph_of([](auto v, auto p) { return ct::astype<float>(ct::where(p, v, 2 * v))(ct::full_extent, ct::index<1>); }, x, ct::array<bool, 5, 3, 4>()));
+  CHECK(whole(mixed, "select") == 0);
+  for (const ct::node& n : mixed.nodes)
+    if (n.op_id != 0 && n.op->name == "slice") CHECK(n.type == mixed[mixed.operands[std::size_t(n.operands)]].type);
   const auto all = [](auto v) { return ct::sum(ct::exp(v)) + ct::exp(v); };
   CHECK(ct::with_views_inside(graph_of(all, x)).size() == graph_of(all, x).size());
 }

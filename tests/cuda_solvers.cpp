@@ -1,11 +1,14 @@
-/// Factorizations of large matrices on CUDA devices: what is asked of cuSOLVER and cuBLAS, over column-major stand-ins for them, on
-/// Thrust's sequential system.
+/// Factorizations of large matrices and Fourier transforms on CUDA devices: what is asked of cuSOLVER, cuBLAS (over column-major
+/// stand-ins for them) and cuFFT, on Thrust's sequential system.
 
 #include <cmath>
+#include <complex>
 #include <vector>
 
+#include <cotangent/backends/cpu/fft.hpp>
 #include <cotangent/backends/thrust/backend.hpp>
 
+#include <cotangent/backends/cuda/fourier.hpp>
 #include <cotangent/backends/cuda/solvers.hpp>
 
 #include "catch.hpp"
@@ -178,6 +181,67 @@ cusolverStatus_t cusolverDnDgesvd(cusolverDnHandle_t, signed char of_u, signed c
 }
 
 namespace {
+/// What a plan of transforms was made for.
+struct transforms {
+  long long n, in_step, in_line, out_step, out_line, batch;
+  cufftType type;
+  void* workspace;
+};
+std::vector<transforms> plans(1);
+
+/// Numbers of lines by the definition, read by from(number) and written by to(number).
+template <class From, class To> void transform_by_definition(const transforms& p, long long outputs, int sign, const From& from, const To& to) {
+  REQUIRE(p.workspace != nullptr);
+  for (long long b = 0; b < p.batch; ++b)
+    for (long long k = 0; k < outputs; ++k) {
+      std::complex<double> sum = 0;
+      for (long long j = 0; j < p.n; ++j) sum += from(b, j) * std::polar(1.0, sign * 2 * M_PI * double(j * k % p.n) / double(p.n));
+      to(b, k, sum);
+    }
+}
+std::complex<double> number(const cufftDoubleComplex& z) { return {z.x, z.y}; }
+}  // namespace
+
+extern "C" {
+cufftResult cufftCreate(cufftHandle* h) { return *h = int(plans.size()), plans.push_back({}), CUFFT_SUCCESS; }
+cufftResult cufftSetAutoAllocation(cufftHandle, int on) { return on ? CUFFT_INVALID_VALUE : CUFFT_SUCCESS; }
+cufftResult cufftMakePlanMany64(cufftHandle h, int rank, long long* n, long long* in_embedded, long long in_step, long long in_line, long long* out_embedded, long long out_step, long long out_line,
+                                cufftType type, long long batch, std::size_t* bytes) {
+  REQUIRE((rank == 1 && in_embedded && out_embedded));
+  plans[std::size_t(h)] = {*n, in_step, in_line, out_step, out_line, batch, type, nullptr};
+  return *bytes = 64, CUFFT_SUCCESS;
+}
+cufftResult cufftSetStream(cufftHandle, cudaStream_t) { return CUFFT_SUCCESS; }
+cufftResult cufftSetWorkArea(cufftHandle h, void* area) { return plans[std::size_t(h)].workspace = area, CUFFT_SUCCESS; }
+cufftResult cufftExecZ2Z(cufftHandle h, cufftDoubleComplex* x, cufftDoubleComplex* y, int direction) {
+  const transforms& p = plans[std::size_t(h)];
+  REQUIRE(p.type == CUFFT_Z2Z);
+  transform_by_definition(p, p.n, direction == CUFFT_INVERSE ? 1 : -1, [&](long long b, long long j) { return number(x[b * p.in_line + j * p.in_step]); },
+                          [&](long long b, long long k, std::complex<double> z) { y[b * p.out_line + k * p.out_step] = {z.real(), z.imag()}; });
+  return CUFFT_SUCCESS;
+}
+cufftResult cufftExecD2Z(cufftHandle h, double* x, cufftDoubleComplex* y) {
+  const transforms& p = plans[std::size_t(h)];
+  REQUIRE(p.type == CUFFT_D2Z);
+  transform_by_definition(p, p.n / 2 + 1, -1, [&](long long b, long long j) { return std::complex<double>(x[b * p.in_line + j * p.in_step]); },
+                          [&](long long b, long long k, std::complex<double> z) { y[b * p.out_line + k * p.out_step] = {z.real(), z.imag()}; });
+  return CUFFT_SUCCESS;
+}
+/// Overwrites what it reads, and takes the numbers at the ends as they are.
+cufftResult cufftExecZ2D(cufftHandle h, cufftDoubleComplex* x, double* y) {
+  const transforms& p = plans[std::size_t(h)];
+  REQUIRE(p.type == CUFFT_Z2D);
+  transform_by_definition(p, p.n, 1, [&](long long b, long long j) {
+    const auto at = [&](long long k) { return number(x[b * p.in_line + k * p.in_step]); };
+    if (j == 0 || 2 * j == p.n) REQUIRE(at(j).imag() == 0);
+    return 2 * j <= p.n ? at(j) : std::conj(at(p.n - j));
+  }, [&](long long b, long long k, std::complex<double> z) { y[b * p.out_line + k * p.out_step] = z.real(); });
+  for (long long b = 0; b < p.batch; ++b) x[b * p.in_line] = {NAN, NAN};
+  return CUFFT_SUCCESS;
+}
+}
+
+namespace {
 
 struct queue : ct::thrust_systems::queue {
   struct memory : ct::thrust_systems::queue::memory {
@@ -304,4 +368,24 @@ TEST_CASE("decompositions are the CPU's, and NaN for what is not a number") {
       CHECK(std::isnan(parts[0]) == bad);
       CHECK(batches == (count > 1));
     }
+}
+
+TEST_CASE("transforms along any axis are the CPU's, and leave what they read as it is") {
+  for (const ct::fourier what : {ct::fourier::forward, ct::fourier::inverse, ct::fourier::real, ct::fourier::inverse_real})
+    for (const extent n : {1, 6, 7})
+      for (const auto& [before, behind] : {std::pair<extent, extent>(1, 1), {3, 1}, {1, 4}, {2, 5}}) {
+        const bool of_reals = what == ct::fourier::real, to_reals = what == ct::fourier::inverse_real;
+        const ct::shape of_x = to_reals ? ct::shape{before, n / 2 + 1, behind, 2} : of_reals ? ct::shape{before, n, behind} : ct::shape{before, n, behind, 2};
+        const ct::shape of_y = of_reals ? ct::shape{before, n / 2 + 1, behind, 2} : to_reals ? ct::shape{before, n, behind} : of_x;
+        matrix x = numbers(of_x.size(), 3), y(std::size_t(of_y.size())), want(y);
+        const matrix given = x;
+        const ct::axis_lines lines({before, n, behind}, 1);
+        ct::gpu::transform(queue(), 0, cudaStream_t(), what, lines, x.data(), y.data());
+        const ct::array_ref operand{x.data(), ct::dtype::float64, of_x}, result{want.data(), ct::dtype::float64, of_y};
+        const extent attributes[] = {1, extent(what), n};
+        ct::host::opaque<ct::fft_lines_p>::run<double>(&operand, result, attributes);
+        INFO(int(what) << ", " << before << " x " << n << " x " << behind);
+        CHECK(difference(y, want) < 1e-12);
+        CHECK(x == given);
+      }
 }

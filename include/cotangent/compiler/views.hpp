@@ -84,7 +84,7 @@ class view_pass {
   constexpr value through(const call& view, value v) {
     if (chain_of(v.id) == 0) {
       call c = view;
-      c.operands = &v;
+      c.operands = &v, c.type = v.type();
       return to_.emit_inferred(c);
     }
     copied_call c(v);
