@@ -601,8 +601,37 @@ def halves():
     return "2.5 x + y of 4 M bfloat16", lambda x, y: 2.5 * x + y, (x, y)
 
 
+def complex_uniform(*shape):
+    return (uniform(-1, 1, *shape) + 1j * uniform(-1, 1, *shape)).astype(jnp.complex64)
+
+
+def squares():
+    return "z^2 w + 1 of 1 M complex64", lambda z, w: z * z * w + 1, (complex_uniform(1 << 20), complex_uniform(1 << 20))
+
+
+def roots():
+    def turns(c):
+        return jax.lax.fori_loop(0, 20, lambda _, z: 0.5 * (z + c / z), c)
+
+    return "20 turns of Newton's method for roots of 1 M complex64", turns, (complex_uniform(1 << 20) + 1.5,)
+
+
+def transform_of(name, f, x):
+    return lambda: (f"{name}, beside FFTW's", f, (x,))
+
+
+transforms = (
+    transform_of("Fourier transforms of the rows of [1024, 1024]", jnp.fft.fft, complex_uniform(1024, 1024)),
+    transform_of("Fourier transforms of the rows of [10000, 64]", jnp.fft.fft, complex_uniform(10000, 64)),
+    transform_of("Fourier transforms of the columns of [1024, 1024]", lambda x: jnp.fft.fft(x, axis=0), complex_uniform(1024, 1024)),
+    transform_of("a Fourier transform of 1 M", jnp.fft.fft, complex_uniform(1 << 20)),
+    transform_of("a Fourier transform of 4096", jnp.fft.fft, complex_uniform(4096)),
+    transform_of("a Fourier transform of 1 M real numbers", jnp.fft.rfft, uniform(0.1, 1, 1 << 20)),
+)
+
+
 def arrays():
-    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square, transposed, plus_transposed, product, halves):
+    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square, transposed, plus_transposed, product, halves, squares, roots, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

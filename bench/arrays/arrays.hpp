@@ -28,6 +28,7 @@ void add_layouts();
 void add_programs();
 void add_series();
 void add_short_rows();
+void add_transforms();
 
 /// Registers f of arguments that `fill` makes, beside by_hand(result, arguments...) into memory of as many elements.
 template <class... Argument, class F, class Hand, class Fill> void row(std::string name, F f, Hand by_hand, Fill fill) {
@@ -46,9 +47,9 @@ template <class... Argument, class F, class Hand, class Fill> void row(std::stri
     const auto theirs = [=] { std::apply([&](const auto&... a) { by_hand(data->expected.data(), a...); }, data->arguments); };
     ours(), theirs();
     for (std::size_t i = 0; i < data->expected.size(); ++i) {
-      const double a = data->ours.data()[i], b = data->expected[i];
-      if (std::abs(a - b) <= 1e-4 * (1 + std::abs(b))) continue;
-      std::fprintf(stderr, "arrays: %s: element %zu is %g, by hand %g\n", name.c_str(), i, a, b);
+      const auto a = data->ours.data()[i], b = data->expected[i];
+      if (double(std::abs(a - b)) <= 1e-4 * (1 + double(std::abs(0.0f + b)))) continue;
+      std::fprintf(stderr, "arrays: %s: element %zu is not as by hand\n", name.c_str(), i);
       std::exit(1);
     }
     return bench::sides{ours, theirs};

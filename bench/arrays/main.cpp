@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   arrays::add_gathered_rows();
   arrays::add_series();
   arrays::add_layouts();
+  arrays::add_transforms();
   arrays::add_programs();
   return bench::run(argc, argv);
 }

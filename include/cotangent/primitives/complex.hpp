@@ -94,9 +94,9 @@ constexpr complex_value operator/(complex_value a, complex_value b) {
   if (!b.im) return {a.re / b.re, a.im ? a.im / b.re : value()};
   const value by_real = ge(abs(b.re), abs(b.im)), im = imaginary(a);
   const value larger = select(by_real, b.re, b.im), smaller = select(by_real, b.im, b.re), zero = zeros_like(larger);
-  const value ratio = select(eq(larger, zero), zero, smaller / larger), divisor = larger + smaller * ratio;
+  const value ratio = select(eq(larger, zero), zero, smaller / larger), inverse = 1.0 / (larger + smaller * ratio);
   const value u = select(by_real, a.re, im), v = select(by_real, im, a.re), w = v - u * ratio;
-  return {(u + v * ratio) / divisor, select(by_real, w, -w) / divisor};
+  return {(u + v * ratio) * inverse, select(by_real, w, -w) * inverse};
 }
 constexpr value equal(complex_value a, complex_value b) {
   const value same = eq(a.re, b.re);

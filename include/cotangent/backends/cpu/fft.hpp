@@ -215,11 +215,17 @@ template <class T, class V> V* transform_lanes(const fft_plan<T>& plan, V* x) {
   return x;
 }
 
-/// Where lines of complex numbers lie: the distances of the numbers of a line, and of the lines, in complex numbers.
+/// Where lines of complex numbers lie: the distances of the numbers of a line, and of the lines, in complex numbers. `once`: they leave the
+/// caches before they are read, and are stored past them.
 template <class T> struct lines_at {
   T* first;
   extent step, line;
-  lines_at from(extent k) const { return {first + 2 * k * line, step, line}; }
+  bool once = false;
+  /// Whether vectors that are `apart` complex numbers from each other are stored past the caches: they are aligned.
+  bool stores_once(extent apart) const {
+    constexpr int bytes = native_bytes;
+    return once && reinterpret_cast<std::uintptr_t>(first) % bytes == 0 && 2 * apart * extent(sizeof(T)) % bytes == 0;
+  }
 };
 
 /// The numbers of some lines into lanes. `exchanged`: the parts change places, as they do for inverse transforms.
@@ -265,16 +271,19 @@ template <int Lanes, bool All, class T, class Change> void store_lines(const pac
   const auto number = [&](extent j) __attribute__((always_inline)) { return change(j, complex_lanes<V>{x[2 * j + re], x[2 * j + im]}); };
   if constexpr (Lanes > 1) {
     if (lines.line == 1) {
+      const bool once = All && lines.stores_once(lines.step);
       for (extent j = 0; j < n; ++j) {
         T* const p = lines.first + 2 * j * lines.step;
         const complex_lanes<V> z = number(j);
         const V v[2] = {z.re, z.im}, low = rows_of_columns<2, 0>(v), high = rows_of_columns<2, 1>(v);
-        if constexpr (All) low.store(p), high.store(p + Lanes);
+        if (once) low.store_once(p), high.store_once(p + Lanes);
+        else if constexpr (All) low.store(p), high.store(p + Lanes);
         else low.store(p, 2 * count), high.store(p + Lanes, 2 * count - Lanes);
       }
       return;
     }
     if (lines.step == 1) {
+      const bool once = All && lines.stores_once(lines.line);
       for (extent j = 0; j < n; j += Lanes / 2) {
         V square[Lanes];
         const int there = int(smaller(Lanes, 2 * (n - j)));
@@ -283,7 +292,9 @@ template <int Lanes, bool All, class T, class Change> void store_lines(const pac
           square[k] = z.re, square[k + 1] = z.im;
         }
         transpose(square);
-        if (All && there == Lanes)
+        if (All && there == Lanes && once)
+          for (int i = 0; i < Lanes; ++i) square[i].store_once(lines.first + 2 * (i * lines.line + j));
+        else if (All && there == Lanes)
           for (int i = 0; i < Lanes; ++i) square[i].store(lines.first + 2 * (i * lines.line + j));
         else
           for (int i = 0; i < count; ++i) square[i].store(lines.first + 2 * (i * lines.line + j), there);
@@ -358,7 +369,8 @@ template <class T, class V> void join_reals(const fft_plan<T>& plan, V* z) {
 /// The transforms of some lines of n numbers, of which those on the one side may be real.
 template <class T> class fourier_lines {
  public:
-  fourier_lines(extent n, fourier what) : n_(n), what_(what), plan_(fft_plan<T>::of(is_halved() ? n / 2 : n)) {}
+  /// `once`: see lines_at.
+  fourier_lines(extent n, fourier what, bool once) : n_(n), what_(what), once_(once), plan_(fft_plan<T>::of(is_halved() ? n / 2 : n)) {}
 
   void run(const axis_lines& lines, const T* x, T* y) const {
     constexpr extent few = divide_up(lanes, 2), cache = 132 << 10;
@@ -368,7 +380,7 @@ template <class T> class fourier_lines {
     if (lines.behind >= few) {
       const extent together = divide_up(task_numbers, n_ * lines.behind);
       parallel_for(divide_up(lines.before, together), [&](extent task) {
-        for (extent i = task * together; i < smaller((task + 1) * together, lines.before); ++i) run_all({x + i * from, lines.behind, 1}, {y + i * to, lines.behind, 1}, lines.behind);
+        for (extent i = task * together; i < smaller((task + 1) * together, lines.before); ++i) run_all({x + i * from, lines.behind, 1}, {y + i * to, lines.behind, 1, once_}, lines.behind);
       });
     } else if (lines.behind == 1 && plan_.rows > 1 && (!fits || lines.before < few) && (is_halved() || !(is_real_in() || is_real_out()))) {
       const extent together = divide_up(task_numbers, n_);
@@ -378,7 +390,7 @@ template <class T> class fourier_lines {
     } else {
       for (extent j = 0; j < lines.behind; ++j) {
         const lines_at<const T> a{x + j * (is_real_in() ? 1 : 2), lines.behind, in * lines.behind};
-        const lines_at<T> b{y + j * (is_real_out() ? 1 : 2), lines.behind, out * lines.behind};
+        const lines_at<T> b{y + j * (is_real_out() ? 1 : 2), lines.behind, out * lines.behind, once_};
         if (lines.before >= few) run_all(a, b, lines.before);
         else
           for (extent i = 0; i < lines.before; ++i) run_group<1>(from_line(a, i, is_real_in()), from_line(b, i, is_real_out()), 1);
@@ -393,6 +405,7 @@ template <class T> class fourier_lines {
 
   extent n_;
   fourier what_;
+  bool once_;
   const fft_plan<T>& plan_;
 
   bool is_real_in() const { return what_ == fourier::real; }
@@ -402,7 +415,7 @@ template <class T> class fourier_lines {
   bool is_inverse() const { return what_ == fourier::inverse || what_ == fourier::inverse_real; }
 
   template <class P> static lines_at<P> from_line(const lines_at<P>& lines, extent k, bool are_real) {
-    return {lines.first + k * lines.line * (are_real ? 1 : 2), lines.step, lines.line};
+    return {lines.first + k * lines.line * (are_real ? 1 : 2), lines.step, lines.line, lines.once};
   }
 
   /// All of some lines.
@@ -411,6 +424,7 @@ template <class T> class fourier_lines {
     parallel_for(divide_up(groups, together), [&](extent task) {
       for (extent g = task * together; g < smaller((task + 1) * together, groups); ++g)
         run_group<lanes>(from_line(from, g * lanes, is_real_in()), from_line(to, g * lanes, is_real_out()), int(smaller(lanes, count - g * lanes)));
+      if (once_) store_fence();
     });
   }
 
@@ -430,7 +444,7 @@ template <class T> class fourier_lines {
     } else load_lines(from, n_, count, is_inverse(), x);
     x = transform_lanes(plan_, x);
     if (what_ == fourier::inverse_real) {
-      if (in_rows && to.step == 1) store_lines<Lanes, T>(x, n_ / 2, count, true, {to.first, 1, to.line / 2});
+      if (in_rows && to.step == 1) store_lines<Lanes, T>(x, n_ / 2, count, true, {to.first, 1, to.line / 2, to.once});
       else store_reals(x, n_, count, is_halved(), true, to);
       return;
     }
@@ -464,11 +478,12 @@ template <class T> class fourier_lines {
     const extent rows = plan_.rows, columns = plan_.n / rows;
     const scratch room(std::size_t(plan_.n) * 2 * sizeof(T));
     T* const between = reinterpret_cast<T*>(room.data());
-    const auto in_groups = [](const fft_plan<T>& plan, extent count, const auto& run) {
+    const auto in_groups = [&](const fft_plan<T>& plan, extent count, const auto& run) {
       const extent groups = divide_up(count, lanes), together = divide_up(task_numbers, lanes * plan.n);
       parallel_for(divide_up(groups, together), [&](extent task) {
         const scratch memory(std::size_t(plan.room()) * sizeof(V));
         for (extent g = task * together; g < smaller((task + 1) * together, groups); ++g) run(reinterpret_cast<V*>(memory.data()), g, int(smaller(lanes, count - g * lanes)));
+        if (once_) store_fence();
       });
     };
     in_groups(*plan_.of_columns, columns, [&](V* x, extent g, int count) {
@@ -482,7 +497,7 @@ template <class T> class fourier_lines {
     in_groups(*plan_.of_rows, rows, [&](V* x, extent g, int count) {
       load_lines<lanes, T>({between + 2 * g * lanes * columns, 1, columns}, columns, count, false, x);
       x = transform_lanes(*plan_.of_rows, x);
-      store_lines<lanes, T>(x, columns, count, is_inverse(), {to + 2 * g * lanes, rows, 1});
+      store_lines<lanes, T>(x, columns, count, is_inverse(), {to + 2 * g * lanes, rows, 1, once_ && !is_halved()});
     });
   }
 };
@@ -494,7 +509,10 @@ template <> struct opaque<fft_lines_p> {
     const auto what = fourier(attributes[1]);
     shape dims = (what == fourier::inverse_real ? result : operands[0]).dims;
     if (what != fourier::real && what != fourier::inverse_real) --dims.rank;  // the parts
-    if (result.dims.size() > 0) fourier_lines<T>(dims[int(attributes[0])], what).run(axis_lines(dims, int(attributes[0])), static_cast<const T*>(operands[0].data), static_cast<T*>(result.data));
+    if (result.dims.size() == 0) return;
+    constexpr extent many_bytes = extent(1) << 22;
+    const fourier_lines<T> transforms(dims[int(attributes[0])], what, result.dims.size() * extent(sizeof(T)) >= many_bytes);
+    transforms.run(axis_lines(dims, int(attributes[0])), static_cast<const T*>(operands[0].data), static_cast<T*>(result.data));
   }
 };
 
