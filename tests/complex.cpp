@@ -51,7 +51,7 @@ const std::vector<std::pair<const char*, c128 (*)(c128)>> by_library{
 
 // Of the parts of complex numbers, so that finite differences are taken of real arrays.
 constexpr auto arithmetic = [](auto x, auto y) {
-  const auto z = ct::complex(x, y), w = ct::conj(z) * (1.5f - 0.5if) + x;
+  const auto z = ct::complex(x, y), w = ct::conj(z) * c64(1.5f, -0.5f) + x;
   const auto both = std::tuple(z * w, z / w, z - 2.0f * w, -z, x / z, z * x, ct::square(z), ct::pow(w, 3), 1if / w);
   return std::apply([](auto... v) { return std::tuple(ct::real(v)..., ct::imag(v)...); }, both);
 };

@@ -136,7 +136,7 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
 
   /// Sets every element.
   constexpr void fill(T x) {
-    if (std::is_constant_evaluated()) return this->make(element_rule<T>::all(x));
+    if (std::is_constant_evaluated()) return this->make(element_rule<T>{element_rule<T>::full, x, 0, 0});
     for (T& e : *this) e = x;
   }
 

@@ -13,8 +13,6 @@ template <class T> struct element_rule {
   T value = T();                // of all
   double first = 0, last = 0;   // of those equally spaced, both included; of frequencies, `first` is the distance
 
-  static constexpr element_rule all(T x) { return {full, x, 0, 0}; }
-
   /// The distance of `count` equally spaced numbers.
   constexpr double step(extent count) const { return count > 1 ? (last - first) / double(count - 1) : 0; }
 
