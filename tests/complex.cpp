@@ -117,8 +117,8 @@ TEMPLATE_TEST_CASE("functions of complex numbers", "", float, double) {
 }
 
 TEST_CASE("quotients, powers and logarithms of unusual complex numbers") {
-  constexpr auto f = [](auto a, auto b) { return std::tuple(a / b, ct::abs(a), ct::pow(a, b), ct::log(a), ct::sign(a), a == b, a != b); };
-  const auto [quotients, moduli, powers, logarithms, signs, same, differs] =
+  constexpr auto f = [](auto a, auto b) { return std::tuple(a / b, ct::abs(a), ct::pow(a, b), ct::log(a), ct::sign(a), a == b, a != b, ct::is_finite(a / b), ct::is_nan(a / b)); };
+  const auto [quotients, moduli, powers, logarithms, signs, same, differs, finite, nan] =
       ct::jit(f)(ct::array<c64, 6>{c64(1e30f, 1e30f), c64(3e-30f, 4e-30f), c64(1, 0), c64(0, 0), c64(0, 0), c64(1, 1e-5f)}, ct::array<c64, 6>{c64(1e30f, 1e30f), c64(1e-30f, 0), c64(0, 0), c64(0, 0), c64(2, 1), c64(1, -1e-5f)});
   CHECK(std::abs(quotients(0) - c64(1)) < 1e-6f);
   CHECK(std::abs(quotients(1) - c64(3, 4)) < 1e-5f);
@@ -128,6 +128,7 @@ TEST_CASE("quotients, powers and logarithms of unusual complex numbers") {
   CHECK((powers(3) == c64(1) && powers(4) == c64(0)));
   CHECK(std::abs(logarithms(5).real() / 5e-11f - 1) < 1e-5f);
   CHECK((signs(3) == c64(0) && std::abs(signs(1) - c64(0.6f, 0.8f)) < 1e-6f));
+  CHECK((finite(0) && !finite(2) && !nan(1) && nan(3)));
   CHECK((same(0) && !same(5) && differs(5) && !differs(3)));
 }
 

@@ -143,6 +143,7 @@ constexpr value logaddexp(value a, value b) {
   return select(eq(a, b), top + full_like(top, 0.693147180559945309417), top + log1p(exp(-abs(delta))));
 }
 constexpr value is_nan(value x) { return ne(x, x); }
+constexpr value are_finite(value x) { return is_complex(x.type()) ? logical_and(is_finite(real(x)), is_finite(imag(x))) : is_finite(x); }
 constexpr value square(value x) { return integer_pow(x, 2); }
 constexpr value angle(value z) { return atan2(imag(z), real(z)); }
 constexpr value sign_of(value x) {

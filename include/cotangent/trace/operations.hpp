@@ -224,7 +224,7 @@ template <tensor A> constexpr auto logical_not(const A& x) { return !x; }
 /// Whether x is negative, -0 included.
 template <tensor A> constexpr auto signbit(const A& x) { return apply<inexact_unary_function<&signbit>{}>(x); }
 template <tensor A> constexpr auto is_nan(const A& x) { return apply<inexact_unary_function<&is_nan>{}>(x); }
-template <tensor A> constexpr auto is_finite(const A& x) { return apply<inexact_unary_function<&is_finite>{}>(x); }
+template <tensor A> constexpr auto is_finite(const A& x) { return apply<inexact_unary_function<&are_finite>{}>(x); }
 
 /// x as a constant of differentiation.
 template <tensor A> constexpr A stop_gradient(const A& x) { return A(stop_gradient(value(x))); }

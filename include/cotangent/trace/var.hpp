@@ -178,7 +178,8 @@ template <number U> constexpr value number_constant(builder& b, dtype d, U x) {
 /// A number as a scalar var of the trace of `beside`.
 template <traced V, number U> constexpr auto literal(const V& beside, U x) {
   constexpr dtype d = adopted_dtype<U>(V::type);
-  return var_of<d, shape{}>(number_constant(*beside.b, d, x));
+  if constexpr (is_floating(d)) return var_of<d, shape{}>(number_constant(*beside.b, d, type_of<d>(x)));  // rounded, as its elements are
+  else return var_of<d, shape{}>(number_constant(*beside.b, d, x));
 }
 
 /// A concrete array as a constant of the trace of `beside`.
