@@ -90,6 +90,7 @@ TEMPLATE_TEST_CASE("transforms of all kinds of lengths and lines", "", float, do
   for (const int n : {1000, 1009, 1024, 1155, 2018, 4096, 20000}) check_lines<T>(1, n, 1), check_lines<T>(9, n, 1), check_lines<T>(1, n, 5);
   check_lines<T>(1, 1 << 17, 1);
   CHECK(ct::jit(forward)(dynamic<T>({0, 4, 3})).shape() == ct::shape{0, 4, 3});
+  CHECK_THROWS_AS(ct::jit(of_reals)(dynamic<T>({2, 0, 3})), ct::shape_error);
 }
 
 TEST_CASE("derivatives and batches of transforms") {

@@ -91,11 +91,11 @@ struct transform {
   }
   constexpr value operator()(value x) const {
     shape axes;
+    if (!with.has_axes && x.rank() < default_axes) return fail(x, message{} << "needs " << default_axes << (default_axes == 1 ? " axis" : " axes"));
     if (with.has_axes)
       for (extent a : with.axes) axes.push_back(checked_axis(x, name().view(), a, x.rank()));
     else axes = axes_from(default_axes == 0 ? 0 : x.rank() - default_axes, default_axes == 0 ? x.rank() : default_axes);
     if (x.b->failed()) return x;
-    if (!with.has_axes && x.rank() < default_axes) return fail(x, message{} << "needs " << default_axes << (default_axes == 1 ? " axis" : " axes"));
     if (axes.rank == 0) return fail(x, message{} << "needs an axis");
     if (with.length == 0) return fail(x, message{} << "ct::length<0> leaves nothing");
     if (with.length >= 0 && axes.rank != 1) return fail(x, message{} << "ct::length is of one axis, here there are " << axes.rank);
@@ -105,7 +105,9 @@ struct transform {
     if (of == kind::real && size_of(x.type()) < 4) x = convert(x, dtype::float32);
     if (of != kind::inverse_real) x = fitted(x, last, with.length);
     if (x.b->failed()) return x;
-    if (const extent least = of == kind::inverse_real && with.length < 0 ? 2 : 1; !is_symbol(x.dims()[last]) && x.dims()[last] < least) return fail(x, message{} << "there is too little along axis " << last);
+    const extent count = x.dims()[last], least = of == kind::inverse_real && with.length < 0 ? 2 : 1;
+    if (is_symbol(count)) x.b->symbols.require_at_least(count, least);
+    else if (count < least) return fail(x, message{} << "axis " << last << " has fewer than " << least << (least == 1 ? " element" : " elements"));
     if (of == kind::real) x = real_along(x, last, with.by);
     for (int i = 0; i + (of != kind::complex) < axes.rank; ++i) x = along(x, int(axes[i]), inverse, with.by);
     return of == kind::inverse_real ? inverse_real_along(x, last, with.length, with.by) : x;
