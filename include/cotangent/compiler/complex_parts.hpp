@@ -3,6 +3,7 @@
 /// computes with it; where it is stored, and as a carry of loops, it is one real array whose last axis has the two parts.
 
 #include <cotangent/compiler/parts.hpp>
+#include <cotangent/core/tree.hpp>
 #include <cotangent/graph/replay.hpp>
 
 namespace cotangent {
@@ -44,18 +45,12 @@ class complex_pass {
   sequence<complex_value> parts_;  // per node that is complex
   sequence<graph> bodies_;
 
-  static constexpr shape stored_shape(dtype d, shape dims) {
-    if (is_complex(d)) dims.push_back(2);
-    return dims;
-  }
   constexpr void set_stored(int n, value v) {
     r_.map.items[n] = v;
     if (is_complex(g_[n].type)) parts_.items[n] = parts_of(v);
   }
   /// Node n as memory has it.
-  constexpr value stored(int n) {
-    return is_complex(g_[n].type) ? pairs_of(parts_.items[n]) : r_.map.items[n];
-  }
+  constexpr value stored(int n) { return is_complex(g_[n].type) ? pairs_of(parts_.items[n]) : r_.map.items[n]; }
 
   constexpr bool concerns_complex(int n) const {
     for (int k = 0; k < g_[n].operand_count; ++k)

@@ -38,6 +38,14 @@ struct axis_lines {
   }
 };
 
+/// The lines that an fft_lines_p transforms, of as many numbers as it has on the side where there are all of them.
+inline axis_lines lines_of_transform(const array_ref& x, const array_ref& y, const extent* attributes) {
+  const auto what = fourier(attributes[1]);
+  shape dims = (what == fourier::inverse_real ? y : x).dims;
+  if (what != fourier::real && what != fourier::inverse_real) --dims.rank;  // the parts
+  return axis_lines(dims, int(attributes[0]));
+}
+
 /// A batch of products of [rows, contracted] and [contracted, columns] matrices. The result is contiguous; the strides of
 /// the operands are along the batch, their rows and their columns.
 struct matrix_product {

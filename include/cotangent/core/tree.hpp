@@ -41,11 +41,12 @@ template <class T, extent... E> struct leaf_traits<array<T, E...>> : family_leaf
 template <class T, extent... E> struct leaf_traits<view<T, E...>> : family_leaf_traits<view, T, E...> {};
 template <class T, extent... E> struct leaf_traits<var<T, E...>> : family_leaf_traits<var, T, E...> {};
 
-/// The shape of a leaf's memory in numbers that kernels compute with, from that of its elements, and back: a complex number is two.
-template <class X> constexpr shape stored_shape(shape dims) {
-  if (is_complex(dtype_of<typename leaf_traits<X>::value_type>)) dims.push_back(2);
+/// The shape of an array's memory in numbers that kernels compute with, from that of its elements, and back: a complex number is two.
+constexpr shape stored_shape(dtype d, shape dims) {
+  if (is_complex(d)) dims.push_back(2);
   return dims;
 }
+template <class X> constexpr shape stored_shape(const shape& dims) { return stored_shape(dtype_of<typename leaf_traits<X>::value_type>, dims); }
 template <class X> constexpr shape shape_of_stored(shape dims) {
   if (is_complex(dtype_of<typename leaf_traits<X>::value_type>)) --dims.rank;
   return dims;

@@ -12,7 +12,14 @@ enum class fourier : extent {
   real,         // forward, of n real numbers: the first n / 2 + 1, of which the others are conjugates
   inverse_real  // inverse, of such n / 2 + 1: n real numbers; what makes them complex is left out
 };
-constexpr extent count_of_halves(builder& b, extent n) { return b.symbols.combine(symbol::sum, b.symbols.combine(symbol::quotient, n, 2), 1); }
+/// The extents of a transform of an array of these extents.
+constexpr shape transformed_dims(const call& c, shape dims) {
+  symbol_table& s = c.b->symbols;
+  extent& n = dims.dims[c.attribute(0)];
+  if (fourier(c.attribute(1)) == fourier::real) n = s.combine(symbol::sum, s.combine(symbol::quotient, n, 2), 1);
+  if (fourier(c.attribute(1)) == fourier::inverse_real) n = c.attribute(2);
+  return dims;
+}
 
 /// What fft_p becomes when all transforms are done: complex numbers lie as pairs of real ones along the last axis. Attributes: those of fft_p.
 struct fft_lines_p {
@@ -22,10 +29,10 @@ struct fft_lines_p {
   static constexpr double flops = 25;  // 5 n log2 n for n of about a thousand complex numbers
   static constexpr void infer(call& c) {
     const auto what = fourier(c.attribute(1));
-    const int axis = int(c.attribute(0));
-    c.type = c[0].type(), c.dims = c[0].dims();
-    if (what == fourier::real) c.dims[axis] = count_of_halves(*c.b, c.dims[axis]), c.dims.push_back(2);
-    if (what == fourier::inverse_real) c.dims[axis] = c.attribute(2), --c.dims.rank;
+    shape dims = c[0].dims();
+    if (what != fourier::real) --dims.rank;
+    c.type = c[0].type(), c.dims = transformed_dims(c, dims);
+    if (what != fourier::inverse_real) c.dims.push_back(2);
   }
 };
 
@@ -43,9 +50,7 @@ struct fft_p {
     const dtype from = c[0].type();
     const bool is_real = what(c) == fourier::real;
     c.type = is_real ? complex_dtype(from) : what(c) == fourier::inverse_real ? real_dtype(from) : from;
-    c.dims = c[0].dims();
-    if (is_real) c.dims[int(c.attribute(0))] = count_of_halves(*c.b, c.dims[int(c.attribute(0))]);
-    if (what(c) == fourier::inverse_real) c.dims[int(c.attribute(0))] = c.attribute(2);
+    c.dims = transformed_dims(c, c[0].dims());
     if (is_real ? from != dtype::float32 && from != dtype::float64 : !is_complex(from)) c.b->fail(message{} << "fft: not defined for " << from << c.dims);
   }
   static constexpr value again(const call& c, value x, extent axes_before = 0) {

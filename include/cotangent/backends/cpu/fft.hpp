@@ -506,13 +506,11 @@ template <class T> class fourier_lines {
 
 template <> struct opaque<fft_lines_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const auto what = fourier(attributes[1]);
-    shape dims = (what == fourier::inverse_real ? result : operands[0]).dims;
-    if (what != fourier::real && what != fourier::inverse_real) --dims.rank;  // the parts
     if (result.dims.size() == 0) return;
     constexpr extent many_bytes = extent(1) << 22;
-    const fourier_lines<T> transforms(dims[int(attributes[0])], what, result.dims.size() * extent(sizeof(T)) >= many_bytes);
-    transforms.run(axis_lines(dims, int(attributes[0])), static_cast<const T*>(operands[0].data), static_cast<T*>(result.data));
+    const axis_lines lines = lines_of_transform(operands[0], result, attributes);
+    const fourier_lines<T> transforms(lines.count, fourier(attributes[1]), result.dims.size() * extent(sizeof(T)) >= many_bytes);
+    transforms.run(lines, static_cast<const T*>(operands[0].data), static_cast<T*>(result.data));
   }
 };
 

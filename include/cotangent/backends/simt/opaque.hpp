@@ -331,11 +331,9 @@ template <class T> struct fourier_number {
 };
 template <> struct opaque<fft_lines_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const auto what = fourier(attributes[1]);
-    shape dims = (what == fourier::inverse_real ? result : operands[0]).dims;
-    if (what != fourier::real && what != fourier::inverse_real) --dims.rank;  // the parts
     if (result.dims.size() == 0) return;
-    const axis_lines lines(dims, int(attributes[0]));
+    const auto what = fourier(attributes[1]);
+    const axis_lines lines = lines_of_transform(operands[0], result, attributes);
     const T* const x = static_cast<const T*>(operands[0].data);
     T* const y = static_cast<T*>(result.data);
     if constexpr (requires { queue.transform(what, lines, x, y); }) queue.transform(what, lines, x, y);
