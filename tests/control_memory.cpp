@@ -213,3 +213,11 @@ TEST_CASE("a donated carry saves its bytes") {
   CHECK((got.data() == memory) == (f.cost(std::move(c), 0.5f).peak_bytes == 0));
   CHECK(got.data() == memory);
 }
+
+TEST_CASE("names in functions of arrays of run-time extents") {
+  constexpr auto loss = [](auto x) { return ct::sum(ct::checkpoint([](auto a) { return ct::exp(ct::checkpoint_name<"squares">(a * a)); }, ct::checkpoint_policies::save_only_these_names<"squares">)(x)); };
+  ct::array<double, ct::dyn> x({3});
+  x(0) = 0.5, x(1) = -1, x(2) = 0.25;
+  const auto gradient = ct::grad(loss)(x);
+  for (int i = 0; i < 3; ++i) CHECK(gradient(i) == Approx(2 * x(i) * std::exp(x(i) * x(i))));
+}

@@ -10,16 +10,16 @@ namespace cotangent {
 /// The identity, with a name for policies. Attribute: the name's hash.
 struct name_p : differentiable<name_p> {
   static constexpr std::string_view name = "name";
+  static constexpr bool by_parts = true;
   static constexpr double flops = 0;
   static constexpr value simplify(const call& c) { return c.b->inlining ? c[0] : value(); }
   static constexpr value derivative(const call&, int, value g) { return g; }
   static constexpr bool linear(const call&, int) { return true; }
 };
+/// The hash of a name, which no pass takes for a symbol.
+template <text Name> inline constexpr extent hash_of_name = extent(hash_of(std::string_view(Name.characters)) % std::uint64_t(symbol_base));
 template <text Name> struct name_function {
-  constexpr value operator()(value x) const {
-    const extent hash = extent(hash_of(std::string_view(Name.characters)) >> 2);
-    return emit<name_p>({x}, &hash, 1);
-  }
+  constexpr value operator()(value x) const { return emit<name_p>({x}, {hash_of_name<Name>}); }
 };
 /// x, with a name that policies of ct::checkpoint can refer to. JAX: checkpoint_name.
 template <text Name, class X> constexpr auto checkpoint_name(const X& x) {
@@ -39,7 +39,7 @@ struct checkpoint_candidate {
   extent label = 0;            // of checkpoint_name
   bool has_batch_axes = false; // of a dot_general
 
-  template <text Name> constexpr bool is_named() const { return label == extent(hash_of(std::string_view(Name.characters)) >> 2); }
+  template <text Name> constexpr bool is_named() const { return label == hash_of_name<Name>; }
 };
 
 /// A policy is a stateless function object: policy(const checkpoint_candidate&) says whether the value may be kept.
