@@ -82,7 +82,7 @@ constexpr auto loops = [](auto x, auto y) {
   const auto step = [](auto carry, auto row) { return std::tuple(0.5f * carry * row + 1if, carry * carry); };
   const auto [last, all] = ct::scan(step, z(ct::index<0>), z);
   const auto chosen = ct::cond(ct::sum(x) > 0.0f, [](auto a) { return a * a; }, [](auto a) { return ct::conj(a); }, z);
-  const auto kept = ct::checkpoint([](auto a) { return ct::exp(a * a); })(0.5f * z);
+  const auto kept = ct::checkpoint([](auto a) { return ct::exp(ct::checkpoint_name<"squares">(a * a)); })(0.5f * z);
   return std::apply([](auto... v) { return std::tuple((ct::real(v) - 2 * ct::imag(v))...); }, std::tuple(last, all, chosen, kept));
 };
 

@@ -713,7 +713,7 @@ struct interpreter {
 }  // namespace
 
 std::vector<tensor> evaluate(const ct::graph& g, const std::vector<tensor>& inputs, bool rounded) {
-  if (ct::has_complex(g)) return evaluate(ct::complex_pass(g).run(), inputs, rounded);
+  if (ct::complex_pass::concerns(g)) return evaluate(ct::complex_pass(g).run(), inputs, rounded);
   return interpreter{g, rounded, {}, {}, {}}.run(inputs);
 }
 

@@ -48,8 +48,9 @@ template <class... Argument, class F, class Hand, class Fill> void row(std::stri
     ours(), theirs();
     for (std::size_t i = 0; i < data->expected.size(); ++i) {
       const auto a = data->ours.data()[i], b = data->expected[i];
-      if (double(std::abs(a - b)) <= 1e-4 * (1 + double(std::abs(0.0f + b)))) continue;
-      std::fprintf(stderr, "arrays: %s: element %zu is not as by hand\n", name.c_str(), i);
+      const double difference = double(std::abs(a - b)), size = double(std::abs(0.0f + b));
+      if (difference <= 1e-4 * (1 + size)) continue;
+      std::fprintf(stderr, "arrays: %s: element %zu differs by %g from that by hand, of size %g\n", name.c_str(), i, difference, size);
       std::exit(1);
     }
     return bench::sides{ours, theirs};

@@ -3,8 +3,8 @@
 /// arrays of their bits, uint16, of which floats are made where something computes with them, and only moves (views, gathers) and loops'
 /// carries take the bits. Results are rounded once, where they are stored: what a chain of operations computes in between is not.
 
-#include <cotangent/compiler/parts.hpp>
-#include <cotangent/graph/replay.hpp>
+#include <cotangent/compiler/stored_forms.hpp>
+#include <cotangent/primitives/indexing.hpp>
 
 namespace cotangent {
 
@@ -30,43 +30,17 @@ struct to_half_bits_p : pointwise {
   template <class, extent Type> using lane_for = of<Type>;
 };
 
-constexpr bool has_halves(const graph& g) {
-  for (const node& x : g.nodes)
-    if (is_half(x.type)) return true;
-  for (const graph& body : g.subgraphs)
-    if (has_halves(body)) return true;
-  return false;
-}
-
-/// Rewrites a graph and the bodies in it.
-class half_pass {
+class half_pass : public stored_form_pass<half_pass> {
  public:
-  /// `g` must outlive it.
-  constexpr explicit half_pass(const graph& g) : g_(g), r_(g, to_) {
-    to_.simplifying = true, to_.inlining = false;
-    floats_.assign(g.nodes.size(), value()), bits_.assign(g.nodes.size(), value());
-  }
-  constexpr graph run() {
-    to_.take_symbols(g_);
-    to_.reserve(g_, 2);
-    for (const graph& body : g_.subgraphs) bodies_.push_back(half_pass(body).run());
-    for (int i : g_.inputs) {
-      const node& x = g_[i];
-      const value v = to_.input(is_half(x.type) ? dtype::uint16 : x.type, x.dims);
-      (is_half(x.type) ? bits_ : r_.map).items[i] = v;
-    }
-    for (int n = 0; n < g_.size(); ++n)
-      if (!g_[n].is_input()) rewrite(n);
-    for (int o : g_.outputs) to_.g.outputs.push_back(stored(o).id);
-    return to_.finish();
-  }
+  constexpr explicit half_pass(const graph& g) : stored_form_pass(g) { floats_.assign(g.nodes.size(), value()), bits_.assign(g.nodes.size(), value()); }
 
  private:
-  const graph& g_;
-  builder to_;
-  replay r_;
+  friend stored_form_pass;
   sequence<value> floats_, bits_;  // per node of a 16-bit type: its floats, and its bits, where they have been made
-  sequence<graph> bodies_;
+
+  static constexpr bool is_stored(dtype d) { return is_half(d); }
+  static constexpr call_form::result in_memory(const call_form::result& x) { return {dtype::uint16, x.dims}; }
+  constexpr void set_stored(int n, value v) { (is_half(g_[n].type) ? bits_ : r_.map).items[n] = v; }
 
   /// Node n, as floats if it is of a 16-bit type.
   constexpr value computed(int n) {
@@ -75,7 +49,6 @@ class half_pass {
     if (!v.b) v = emit<from_half_bits_p>({bits_.items[n]}, {extent(g_[n].type)});
     return v;
   }
-  /// Node n as memory has it.
   constexpr value stored(int n) {
     if (!is_half(g_[n].type)) return r_.map.items[n];
     value& v = bits_.items[n];
@@ -98,14 +71,9 @@ class half_pass {
   constexpr void rewrite(int n) {
     const node& x = g_[n];
     const bool half = is_half(x.type);
-    if (x.op->kind == role::element) {
-      (half ? bits_ : r_.map).items[n] = r_.result(g_.operand(n, 0), int(g_.attribute(n, 0)));
-      return;
-    }
-    const bool casts = x.op_id == primitive_of<bit_cast_p>.id, as_bits = x.op->has.several || casts || moves_bits(n);
+    const bool as_bits = x.op_id == primitive_of<bit_cast_p>.id || moves_bits(n);
     for (int k = 0; k < x.operand_count; ++k)
       if (const int o = g_.operand(n, k); is_half(g_[o].type)) r_.map.items[o] = as_bits ? stored(o) : computed(o);
-    if (x.op->has.several) return with_results(n);
     call c = r_.at(n);
     if (half) c.type = as_bits ? dtype::uint16 : dtype::float32;
     const value v = c.op->id == primitive_of<convert_p>.id && half ? convert(c[0], dtype::float32) : to_.emit_inferred(c);
@@ -115,17 +83,6 @@ class half_pass {
       floats_.items[n] = v;
       if (x.op_id == primitive_of<convert_p>.id) static_cast<void>(stored(n)), floats_.items[n] = value();  // as was asked for, it is rounded
     }
-  }
-  /// An operation with several results: those of 16-bit types are bits.
-  constexpr void with_results(int n) {
-    const call c = r_.at(n);
-    call_form form(c);
-    for (call_form::result& x : form.results)
-      if (is_half(x.type)) x.type = dtype::uint16;
-    const sequence<extent> attributes = form.attributes();
-    call d = c;
-    d.attributes = attributes.data(), d.bodies = &bodies_;
-    r_.set_results(n, results_of(to_.emit_inferred(d)));
   }
 };
 

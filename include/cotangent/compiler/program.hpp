@@ -33,7 +33,7 @@ struct stored_types {
 };
 template <class F, class... V> constexpr stored_types types_stored() {
   const graph g = thaw(simplified_function<F, V...>);
-  return {has_complex(g), has_halves(g)};
+  return {complex_pass::concerns(g), half_pass::concerns(g)};
 }
 template <class F, class... V> inline constexpr stored_types types_stored_by = types_stored<F, V...>();
 template <class F, class... V> struct make_of_parts {

@@ -38,12 +38,6 @@ template <class... Tags> constexpr options options_from() {
 }
 
 constexpr value as_complex(value x) { return is_complex(x.type()) ? x : convert(inexact(x), complex_dtype(inexact(x).type())); }
-/// The parts of x along an axis from `first` on, `step` apart.
-constexpr value part(value x, int axis, extent first, extent size, extent step = 1) {
-  shape starts = filled(x.rank(), 0), sizes = x.dims(), steps = filled(x.rank(), 1);
-  starts[axis] = first, sizes[axis] = size, steps[axis] = step;
-  return slice(x, starts, sizes, steps);
-}
 /// x with n elements along an axis: cut, or with zeros behind.
 constexpr value fitted(value x, int axis, extent n) {
   const extent have = x.dims()[axis];
@@ -52,8 +46,12 @@ constexpr value fitted(value x, int axis, extent n) {
     x.b->fail(message{} << "fft: ct::length<" << n << "> of axis " << axis << " of " << x.dims() << ", whose extent is known at run time only");
     return x;
   }
-  if (n < have) return part(x, axis, 0, n);
   const shape none = filled(x.rank(), 0);
+  if (n < have) {
+    shape sizes = x.dims();
+    sizes[axis] = n;
+    return slice(x, none, sizes, filled(x.rank(), 1));
+  }
   shape behind = none;
   behind[axis] = n - have;
   return pad(x, constant(*x.b, x.type(), {}, 0), none, behind, none);
@@ -64,32 +62,27 @@ constexpr value scaled(value x, extent n, bool inverse, scaling by) {
   const value count = convert(extent_value(*x.b, dtype::int32, n), real_dtype(x.type())), factor = by == scaling::ortho ? 1.0 / sqrt(count) : 1.0 / count;
   return x * broadcast_to(convert(factor, x.type()), x.dims());
 }
-constexpr value along(value x, int axis, bool inverse, scaling by) {
-  return scaled(fourier_transform(x, axis, inverse ? fourier::inverse : fourier::forward), x.dims()[axis], inverse, by);
+/// A transform along an axis; of inverse_real, to n real numbers, or, if n < 0, to twice as many as there are beyond the first.
+constexpr value along(value x, int axis, fourier what, scaling by, extent n = -1) {
+  symbol_table& symbols = x.b->symbols;
+  if (what != fourier::inverse_real) n = x.dims()[axis];
+  else if (n >= 0) x = fitted(x, axis, n / 2 + 1);
+  else n = symbols.combine(symbol::product, symbols.combine(symbol::difference, x.dims()[axis], 1), 2);
+  return scaled(fourier_transform(x, axis, what, n), n, what == fourier::inverse || what == fourier::inverse_real, by);
 }
-constexpr value real_along(value x, int axis, scaling by) { return scaled(fourier_transform(x, axis, fourier::real), x.dims()[axis], false, by); }
-/// n < 0: twice as many numbers as there are beyond the first.
-constexpr value inverse_real_along(value z, int axis, extent n, scaling by) {
-  symbol_table& symbols = z.b->symbols;
-  if (n < 0) n = symbols.combine(symbol::product, symbols.combine(symbol::difference, z.dims()[axis], 1), 2);
-  else z = fitted(z, axis, n / 2 + 1);
-  return scaled(fourier_transform(z, axis, fourier::inverse_real, n), n, true, by);
-}
-
-enum class kind { complex, real, inverse_real };
 
 /// Transforms along several axes; those of real numbers along the last one.
 struct transform {
-  kind of = kind::complex;
-  bool inverse = false;
+  fourier what = fourier::forward;
   int default_axes = 1;  // the last ones; 0: all
   options with;
 
   constexpr message name() const {
-    message m;
-    return m << (of == kind::real ? "r" : of == kind::inverse_real ? "ir" : inverse ? "i" : "") << "fft" << (default_axes == 0 ? "n" : default_axes == 2 ? "2" : "");
+    constexpr std::string_view prefix[] = {"", "i", "r", "ir"};
+    return message{} << prefix[int(what)] << "fft" << (default_axes == 0 ? "n" : default_axes == 2 ? "2" : "");
   }
   constexpr value operator()(value x) const {
+    const bool of_reals = what == fourier::real, to_reals = what == fourier::inverse_real;
     shape axes;
     if (!with.has_axes && x.rank() < default_axes) return fail(x, message{} << "needs " << default_axes << (default_axes == 1 ? " axis" : " axes"));
     if (with.has_axes)
@@ -99,18 +92,18 @@ struct transform {
     if (axes.rank == 0) return fail(x, message{} << "needs an axis");
     if (with.length == 0) return fail(x, message{} << "ct::length<0> leaves nothing");
     if (with.length >= 0 && axes.rank != 1) return fail(x, message{} << "ct::length is of one axis, here there are " << axes.rank);
-    if (of == kind::real && is_complex(x.type())) return fail(x, message{} << "needs real numbers");
+    if (of_reals && is_complex(x.type())) return fail(x, message{} << "needs real numbers");
     const int last = int(axes[axes.rank - 1]);
-    x = of == kind::inverse_real ? as_complex(x) : of == kind::real ? inexact(x) : as_complex(x);
-    if (of == kind::real && size_of(x.type()) < 4) x = convert(x, dtype::float32);
-    if (of != kind::inverse_real) x = fitted(x, last, with.length);
+    x = of_reals ? inexact(x) : as_complex(x);
+    if (of_reals && size_of(x.type()) < 4) x = convert(x, dtype::float32);
+    if (!to_reals) x = fitted(x, last, with.length);
     if (x.b->failed()) return x;
-    const extent count = x.dims()[last], least = of == kind::inverse_real && with.length < 0 ? 2 : 1;
+    const extent count = x.dims()[last], least = to_reals && with.length < 0 ? 2 : 1;
     if (is_symbol(count)) x.b->symbols.require_at_least(count, least);
     else if (count < least) return fail(x, message{} << "axis " << last << " has fewer than " << least << (least == 1 ? " element" : " elements"));
-    if (of == kind::real) x = real_along(x, last, with.by);
-    for (int i = 0; i + (of != kind::complex) < axes.rank; ++i) x = along(x, int(axes[i]), inverse, with.by);
-    return of == kind::inverse_real ? inverse_real_along(x, last, with.length, with.by) : x;
+    if (of_reals) x = along(x, last, what, with.by);
+    for (int i = 0; i < axes.rank - (of_reals || to_reals); ++i) x = along(x, int(axes[i]), to_reals ? fourier::inverse : of_reals ? fourier::forward : what, with.by);
+    return to_reals ? along(x, last, what, with.by, with.length) : x;
   }
 
  private:
@@ -140,45 +133,45 @@ struct shift {
 
 /// The transform along an axis.
 template <tensor X, class... Tags> constexpr auto fft(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::complex, false, 1, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::forward, 1, functions::options_from<Tags...>()}>(x);
 }
 /// Its inverse.
 template <tensor X, class... Tags> constexpr auto ifft(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::complex, true, 1, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::inverse, 1, functions::options_from<Tags...>()}>(x);
 }
 /// The n / 2 + 1 numbers of the transform of n real ones that say all.
 template <tensor X, class... Tags> constexpr auto rfft(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::real, false, 1, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::real, 1, functions::options_from<Tags...>()}>(x);
 }
 /// Its inverse: real numbers.
 template <tensor X, class... Tags> constexpr auto irfft(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::inverse_real, true, 1, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::inverse_real, 1, functions::options_from<Tags...>()}>(x);
 }
 /// The same along two axes, the last ones unless told.
 template <tensor X, class... Tags> constexpr auto fft2(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::complex, false, 2, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::forward, 2, functions::options_from<Tags...>()}>(x);
 }
 template <tensor X, class... Tags> constexpr auto ifft2(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::complex, true, 2, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::inverse, 2, functions::options_from<Tags...>()}>(x);
 }
 template <tensor X, class... Tags> constexpr auto rfft2(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::real, false, 2, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::real, 2, functions::options_from<Tags...>()}>(x);
 }
 template <tensor X, class... Tags> constexpr auto irfft2(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::inverse_real, true, 2, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::inverse_real, 2, functions::options_from<Tags...>()}>(x);
 }
 /// The same along all axes unless told.
 template <tensor X, class... Tags> constexpr auto fftn(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::complex, false, 0, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::forward, 0, functions::options_from<Tags...>()}>(x);
 }
 template <tensor X, class... Tags> constexpr auto ifftn(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::complex, true, 0, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::inverse, 0, functions::options_from<Tags...>()}>(x);
 }
 template <tensor X, class... Tags> constexpr auto rfftn(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::real, false, 0, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::real, 0, functions::options_from<Tags...>()}>(x);
 }
 template <tensor X, class... Tags> constexpr auto irfftn(const X& x, Tags...) {
-  return apply<functions::transform{functions::kind::inverse_real, true, 0, functions::options_from<Tags...>()}>(x);
+  return apply<functions::transform{fourier::inverse_real, 0, functions::options_from<Tags...>()}>(x);
 }
 
 /// The zero frequency moved to the middle, along all axes or those of ct::axis<...>; and back.

@@ -20,6 +20,7 @@ constexpr value integer_pow(value x, extent n);
 constexpr value log(value x);
 constexpr value real(value z);
 constexpr value conj(value z);
+constexpr value direction(value z, value modulus);
 
 constexpr value operator-(value x) { return neg(x); }
 constexpr value operator+(value a, value b) { return add(a, b); }
@@ -162,7 +163,7 @@ struct abs_p : differentiable<abs_p> {
   }
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return {abs(z[0]), {}}; }
   static constexpr value derivative(const call& c, int, value g) {
-    if (is_complex(c[0].type())) return g * (conj(c[0]) / convert(select(eq(c.result, zeros_like(c.result)), full_like(c.result, 1), c.result), c[0].type()));
+    if (is_complex(c[0].type())) return g * direction(conj(c[0]), c.result);
     return select(ge(c[0], zeros_like(c[0])), g, -g);
   }
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? real(derivative(c, 0, t[0])) : value{}; }

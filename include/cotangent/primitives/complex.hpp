@@ -53,6 +53,10 @@ constexpr value real(value z) { return is_complex(z.type()) ? emit<real_p>({z}) 
 constexpr value imag(value z) { return is_complex(z.type()) ? emit<imag_p>({z}) : zeros_like(z); }
 constexpr value complex(value re, value im) { return emit<complex_p>({re, im}); }
 constexpr value conj(value z) { return is_complex(z.type()) ? complex(real(z), -imag(z)) : z; }
+/// z over its modulus; 0 of 0.
+constexpr value direction(value z, value modulus) {
+  return z / convert(select(eq(modulus, zeros_like(modulus)), full_like(modulus, 1), modulus), z.type());
+}
 /// |z|^2
 constexpr value squared_modulus(value z) { return is_complex(z.type()) ? real(z) * real(z) + imag(z) * imag(z) : z * z; }
 

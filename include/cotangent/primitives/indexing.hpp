@@ -117,6 +117,7 @@ constexpr void check_indices(call& c, const shape& dims, int first) {
 /// Attributes: the rank of the result, its extents, the addresses.
 struct gather_p {
   static constexpr std::string_view name = "gather";
+  static constexpr bool by_parts = true;
   static constexpr role kind = role::gather;
   static constexpr double flops = 1;
   static constexpr addressing addresses(const call& c) { return address_from(c, 1 + int(c.attribute(0))); }

@@ -146,11 +146,7 @@ constexpr value is_nan(value x) { return ne(x, x); }
 constexpr value are_finite(value x) { return is_complex(x.type()) ? logical_and(is_finite(real(x)), is_finite(imag(x))) : is_finite(x); }
 constexpr value square(value x) { return integer_pow(x, 2); }
 constexpr value angle(value z) { return atan2(imag(z), real(z)); }
-constexpr value sign_of(value x) {
-  if (!is_complex(x.type())) return sign(x);
-  const value modulus = abs(x), is_zero = eq(modulus, zeros_like(modulus));
-  return select(is_zero, zeros_like(x), x / convert(select(is_zero, full_like(modulus, 1), modulus), x.type()));
-}
+constexpr value sign_of(value x) { return is_complex(x.type()) ? direction(x, abs(x)) : sign(x); }
 constexpr value reciprocal(value x) { return 1.0 / x; }
 constexpr value signbit(value x) { return lt(copysign(full_like(x, 1), x), zeros_like(x)); }
 constexpr value relu(value x) { return max(x, zeros_like(x)); }

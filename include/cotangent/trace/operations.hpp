@@ -287,10 +287,7 @@ constexpr auto where(const P& p, const A& a, const B& b) {
   if constexpr (!traced<P> && !traced<A> && !traced<B>) {
     return defer_call<true>([](const auto& x, const auto& y, const auto& q) { return where(q, x, y); }, a, b, p);
   } else if constexpr (const auto& beside = first_traced(p, a, b); !traced<A> && !traced<B>) {
-    constexpr bool is_double = std::is_same_v<A, double> || std::is_same_v<B, double> || std::is_same_v<A, std::complex<double>> || std::is_same_v<B, std::complex<double>>;
-    constexpr dtype d = is_complex_number<A> || is_complex_number<B> ? (is_double ? dtype::complex128 : dtype::complex64)
-                        : std::is_floating_point_v<A> || std::is_floating_point_v<B> ? (is_double ? dtype::float64 : dtype::float32)
-                                                                                     : dtype::int32;
+    constexpr dtype d = promote(adopted_dtype<A>(dtype::int32), adopted_dtype<B>(dtype::int32));
     const auto zero = var_of<d, shape{}>(constant(*beside.b, d, {}, 0));
     return apply<where_function{}>(as_var(beside, p), literal(zero, a), literal(zero, b));
   } else if constexpr (traced<A>) {

@@ -92,7 +92,7 @@ struct signature {
 constexpr void check_complex(builder& b) {
   for (int n = 0; n < b.g.size(); ++n) {
     const node& x = b.g[n];
-    if (x.is_input() || x.op->kind == role::element || x.op->kind == role::view || x.op->kind == role::gather || x.op->has.several || x.op->has.of_complex || x.op->by_parts) continue;
+    if (x.is_input() || x.op->kind == role::element || x.op->has.several || x.op->has.of_complex || x.op->by_parts) continue;
     for (int k = 0; k < x.operand_count; ++k)
       if (const node& o = b.g[b.g.operand(n, k)]; is_complex(o.type)) return b.fail(message{} << x.op->name << ": not defined for complex numbers, got " << o.type << o.dims);
   }

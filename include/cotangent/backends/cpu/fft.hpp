@@ -160,9 +160,7 @@ template <int R, class V, class T> void run_stage(const std::complex<T>* factors
   for (extent p = 0; p < m; ++p, factors += R - 1)
     for (extent q = 0; q < apart; ++q) {
       complex_lanes<V> z[R];
-      for (int k = 0; k < R; ++k) {
-        z[k] = number_at(x, q + apart * (p + m * k));
-      }
+      for (int k = 0; k < R; ++k) z[k] = number_at(x, q + apart * (p + m * k));
       transform_few(z, roots);
       V* to = y + 2 * (q + apart * R * p);
       for (int k = 0; k < R; ++k, to += 2 * apart) {
@@ -190,8 +188,7 @@ template <class T, class V> V* transform_lanes(const fft_plan<T>& plan, V* x) {
     }
     const V* const w = transform_lanes(inner, y);
     for (extent j = 0; j < n; ++j) {
-      const complex_lanes<V> z = complex_lanes<V>{w[2 * j + 1], w[2 * j]}.times(plan.chirp[std::size_t(j)]);
-      set_number(x, j, z);
+      set_number(x, j, complex_lanes<V>{w[2 * j + 1], w[2 * j]}.times(plan.chirp[std::size_t(j)]));
     }
     return x;
   }
@@ -204,8 +201,8 @@ template <class T, class V> V* transform_lanes(const fft_plan<T>& plan, V* x) {
       case 3: run_stage<3>(factors, m, apart, x, y); break;
       case 4: run_stage<4>(factors, m, apart, x, y); break;
       case 5: run_stage<5>(factors, m, apart, x, y); break;
-      case 8: run_stage<8>(factors, m, apart, x, y); break;
       case 7: run_stage<7>(factors, m, apart, x, y); break;
+      case 8: run_stage<8>(factors, m, apart, x, y); break;
       case 11: run_stage<11>(factors, m, apart, x, y); break;
       default: run_stage<13>(factors, m, apart, x, y);
     }

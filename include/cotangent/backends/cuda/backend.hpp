@@ -277,9 +277,11 @@ class queue {
 /// transforms, whose plans cannot be made then.
 template <class Program> constexpr bool needs_libraries_at_once() {
   constexpr std::uint64_t by_library[] = {primitive_of<cholesky_p>.id, primitive_of<lu_p>.id, primitive_of<qr_p>.id, primitive_of<eigh_p>.id, primitive_of<svd_p>.id};
-  for (const bare_node& x : Program::graph.nodes)
+  for (const bare_node& x : Program::graph.nodes) {
+    if (x.op_id == primitive_of<fft_lines_p>.id) return true;
     for (std::uint64_t id : by_library)
-      if (x.op_id == primitive_of<fft_lines_p>.id || (x.op_id == id && simt::is_large(x.dims[x.dims.rank - 1]))) return true;
+      if (x.op_id == id && simt::is_large(x.dims[x.dims.rank - 1])) return true;
+  }
   return false;
 }
 /// Whether calls of a program may be launches of a graph: it has several kernels, and the host reads nothing between them.

@@ -37,14 +37,14 @@ struct fourier_plan {
 /// This thread's plans for the device `index`. They are never destroyed: the driver may go before the thread.
 inline const fourier_plan& plan_of_lines(int index, cufftType type, extent n, extent batch, extent step, extent in, extent out) {
   static thread_local std::map<std::array<extent, 7>, fourier_plan> plans;
-  fourier_plan& p = plans[{index, extent(type), n, batch, step, in, out}];
-  if (!p.handle) {
-    check("cufftCreate", cufftCreate(&p.handle));
-    check("cufftSetAutoAllocation", cufftSetAutoAllocation(p.handle, 0));
-    long long length = n, embedded = n;  // of one dimension: only that there is one counts
-    check("a plan of transforms", cufftMakePlanMany64(p.handle, 1, &length, &embedded, step, in, &embedded, step, out, type, batch, &p.bytes));
-  }
-  return p;
+  const std::array<extent, 7> key{index, extent(type), n, batch, step, in, out};
+  if (const auto found = plans.find(key); found != plans.end()) return found->second;
+  fourier_plan p;
+  check("cufftCreate", cufftCreate(&p.handle));
+  check("cufftSetAutoAllocation", cufftSetAutoAllocation(p.handle, 0));
+  long long length = n, embedded = n;  // of one dimension: only that there is one counts
+  check("a plan of transforms", cufftMakePlanMany64(p.handle, 1, &length, &embedded, step, in, &embedded, step, out, type, batch, &p.bytes));
+  return plans[key] = p;
 }
 
 /// The numbers of an inverse transform to real ones, of which those at the ends are real: cuFFT may overwrite what it reads.
