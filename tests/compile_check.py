@@ -27,10 +27,10 @@ SPLIT = re.compile(r'"\}, (?:cotangent::)?text<\d+>\{"')
 REGISTERS = re.compile(r"Used (\d+) registers")
 
 
-def jobs():
-    """As many compilers as there are cores and as fit into memory at 2 GiB each."""
+def jobs(gib):
+    """As many compilers as there are cores and as fit into memory at so many GiB each."""
     kib = next(int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
-    return max(1, min(len(os.sched_getaffinity(0)), kib // (2 << 20)))
+    return max(1, min(len(os.sched_getaffinity(0)), kib // (gib << 20)))
 
 
 def run(command):
@@ -144,7 +144,7 @@ def main():
     if mode == "alone":
         paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if not {"cuda", "thrust"} & set(h.parts)]
     failed = 0
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs(11 if check in (cuda, spills) else 2)) as pool:
         if mode == "reject":
             compiler = diagnosing(compiler)
             compiler += precompiled(compiler, pathlib.Path(paths[0]).resolve().parent / "trace.hpp", folder)

@@ -1,0 +1,3 @@
+/// tests/device_rows.cpp on CUDA devices.
+
+#include "../device_rows.cpp"
