@@ -441,6 +441,8 @@ struct interpreter {
         }
         return pick(in(int(part)), from);
       });
+    } else if (name == "conv" || name == "conv_kernel") {
+      convolve(in(0), in(1), r, name == "conv", ct::convolution_primitive::form(&g.attributes[std::size_t(x.attributes)]));
     } else if (name == "fft_lines") {
       fourier(in(0), r, int(attribute(0)), ct::fourier(attribute(1)));
     } else if (name == "pad") {
@@ -688,6 +690,26 @@ struct interpreter {
       }
       if (to_reals) r.x[offset(r.dims, at)] = sum.real();
       else r.x[offset(r.dims, ct::insert(at, at.rank, 0))] = sum.real(), r.x[offset(r.dims, ct::insert(at, at.rank, 1))] = sum.imag();
+    });
+  }
+
+  /// By definition: all products of elements that meet. Of the transpose by the kernel, `other` is the result of the convolution.
+  static void convolve(const tensor& x, const tensor& other, tensor& r, bool forward, const ct::convolution_form& f) {
+    const tensor &kernel = forward ? other : r, &y = forward ? r : other;
+    const int n = f.axes();
+    const extent channels = kernel.dims[n], features = y.dims[n + 1] / (x.dims[n + 1] / channels);
+    for_each_index(y.dims, [&](const shape& at) {
+      for_each_index(ct::erase(kernel.dims, n + 1), [&](const shape& tap) {
+        shape from = at, weight = ct::insert(tap, n + 1, at[n + 1]);
+        for (int i = 0; i < n; ++i) {
+          const extent place = at[1 + i] * f.stride[i] + tap[i] * f.dilation[i] - f.low[i];
+          if (place < 0 || place % f.spacing[i] != 0 || place / f.spacing[i] >= x.dims[1 + i]) return;
+          from[1 + i] = place / f.spacing[i];
+        }
+        from[n + 1] = at[n + 1] / features * channels + tap[n];
+        if (forward) r.x[offset(r.dims, at)] += x.x[offset(x.dims, from)] * other.x[offset(other.dims, weight)];
+        else r.x[offset(r.dims, weight)] += x.x[offset(x.dims, from)] * other.x[offset(other.dims, at)];
+      });
     });
   }
 

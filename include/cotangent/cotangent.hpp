@@ -9,4 +9,5 @@
 #include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/random/random.hpp>
+#include <cotangent/trace/convolution.hpp>
 #include <cotangent/transforms/custom.hpp>

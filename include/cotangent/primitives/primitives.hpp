@@ -20,6 +20,7 @@
 #include <cotangent/primitives/reductions.hpp>
 #include <cotangent/primitives/cumulative.hpp>
 #include <cotangent/primitives/contraction.hpp>
+#include <cotangent/primitives/convolution.hpp>
 #include <cotangent/primitives/indexing.hpp>
 #include <cotangent/primitives/fft.hpp>
 #include <cotangent/primitives/sorting.hpp>

@@ -2,6 +2,7 @@
 /// The CPU as a backend: how the steps of an executable run (compiler/executable.hpp).
 
 #include <cotangent/backends/cpu/chunks.hpp>
+#include <cotangent/backends/cpu/convolution.hpp>
 #include <cotangent/backends/cpu/decompositions.hpp>
 #include <cotangent/backends/cpu/fft.hpp>
 #include <cotangent/backends/cpu/gemm.hpp>

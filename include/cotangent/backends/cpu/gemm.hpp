@@ -12,6 +12,7 @@
 #include <cotangent/backends/cpu/tiles.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
+#include <cotangent/backends/products.hpp>
 #include <cotangent/core/extents.hpp>
 
 namespace cotangent::host {
@@ -68,13 +69,6 @@ constexpr gemm_blocks gemm_blocks::of(extent batch, extent m, extent n, extent k
     if (batch * blocks_of(m, best.rows) * blocks_of(n, best.columns) >= 8) break;
   }
   return best;
-}
-
-/// sum + x y; integers wrap, and bool is "or of ands".
-template <class T> inline __attribute__((always_inline)) T plus_product(T sum, T x, T y) {
-  if constexpr (std::is_same_v<T, bool>) return sum | bool(x & y);
-  else if constexpr (std::is_integral_v<T>) return T(std::make_unsigned_t<T>(sum) + std::make_unsigned_t<T>(x) * std::make_unsigned_t<T>(y));
-  else return sum + x * y;
 }
 
 template <class T> inline constexpr bool has_eigen_product = std::is_same_v<T, float> || std::is_same_v<T, double>;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <cotangent/backends/convolution.hpp>
 #include <cotangent/backends/factorizations.hpp>
 #include <cotangent/backends/simt/atomics.hpp>
 #include <cotangent/backends/simt/kernel.hpp>
@@ -338,6 +339,44 @@ template <> struct opaque<fft_lines_p> {
     T* const y = static_cast<T*>(result.data);
     if constexpr (requires { queue.transform(what, lines, x, y); }) queue.transform(what, lines, x, y);
     else for_each(queue, what == fourier::inverse_real ? result.dims.size() : result.dims.size() / 2, fourier_number<T>{x, y, lines.count, lines.behind, what});
+  }
+};
+
+/// An element of a convolution, and one of its transpose by the kernel.
+template <class T> struct convolved_element {
+  const T *x, *kernel;
+  T* y;
+  convolution_sizes s;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent features = s.groups * s.features, f = i % features, g = f / s.features;
+    T sum = T(0);
+    for (extent t = 0; t < s.taps(); ++t) {
+      const extent from = s.place(i / features, t, g);
+      for (extent c = 0; c < s.channels && from >= 0; ++c) sum = plus_product(sum, x[from + c], kernel[(t * s.channels + c) * features + f]);
+    }
+    y[i] = sum;
+  }
+};
+template <class T> struct kernel_element {
+  const T *x, *y;
+  T* kernel;
+  convolution_sizes s;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent features = s.groups * s.features, f = i % features, g = f / s.features, c = i / features % s.channels, t = i / features / s.channels;
+    T sum = T(0);
+    for (extent p = 0; p < s.pixels(); ++p)
+      if (const extent from = s.place(p, t, g); from >= 0) sum = plus_product(sum, x[from + c], y[p * features + f]);
+    kernel[i] = sum;
+  }
+};
+template <> struct opaque<convolution_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    for_each(queue, result.dims.size(), convolved_element<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), {operands[0].dims, operands[1].dims, result.dims, attributes}});
+  }
+};
+template <> struct opaque<convolution_kernel_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
+    for_each(queue, result.dims.size(), kernel_element<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), {operands[0].dims, result.dims, operands[1].dims, attributes}});
   }
 };
 
