@@ -8,6 +8,7 @@
 #include <cotangent/linalg/linalg.hpp>
 #include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>
+#include <cotangent/nn/pooling.hpp>
 #include <cotangent/random/random.hpp>
 #include <cotangent/trace/convolution.hpp>
 #include <cotangent/transforms/custom.hpp>

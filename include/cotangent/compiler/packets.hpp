@@ -7,6 +7,7 @@
 #include <cotangent/compiler/gathered_views.hpp>
 #include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/pairs.hpp>
+#include <cotangent/compiler/phases.hpp>
 #include <cotangent/compiler/points.hpp>
 
 namespace cotangent {
@@ -307,8 +308,8 @@ template <class Made, bool Packets> struct make_unchunked {
  private:
   /// On devices a pass for each direction of sums would cost more than half of the pairs.
   static constexpr graph canonical(const graph& g) {
-    if constexpr (Packets) return canonicalize(with_each_pair_once(g));
-    else return canonicalize(g);
+    if constexpr (Packets) return canonicalize(with_phases(with_each_pair_once(g)));
+    else return canonicalize(with_phases(g));
   }
 };
 

@@ -249,7 +249,7 @@ struct slice_p : view_primitive {
     symbol_table& s = c.b->symbols;
     for (int i = 0; i < c.dims.rank; ++i) {
       const extent n = c[0].dims()[i], start = part(c, 0)[i], size = c.dims[i], stride = part(c, 2)[i];
-      const extent span = stride == 1 ? size : size == 0 ? 0 : (size - 1) * stride + 1;
+      const extent span = stride == 1 || size == 0 ? size : s.combine(symbol::sum, s.combine(symbol::product, s.combine(symbol::difference, size, 1), stride), 1);
       high.push_back(s.combine(symbol::difference, s.combine(symbol::difference, n, start), span));
       interior.push_back(stride - 1);
     }

@@ -49,6 +49,39 @@ template <class... Tags> constexpr convolution_options convolution_options_from(
   return o;
 }
 
+/// Where a window of `span` elements lies along an axis of x, `stride` apart, if x's elements are `spacing` apart and padded as entry i of the options says.
+struct placed_window {
+  extent low = 0, high = 0, places = 0;
+  message error;
+
+  constexpr placed_window(value x, int axis, const convolution_options& o, int i, extent span, extent stride, extent spacing, bool transposed = false) {
+    symbol_table& s = x.b->symbols;
+    const extent n = x.dims()[axis];
+    if (o.padding == convolution_options::given) low = o.low[i], high = o.high[i];
+    else if (transposed) {  // as jax.lax.conv_transpose: the result has n * spacing elements, or as many as meet all of the kernel
+      const bool fits = o.padding == convolution_options::same;
+      const extent all = span + spacing - 2 + (fits || span < spacing ? 0 : span - spacing);
+      low = !fits || spacing > span - 1 ? span - 1 : (all + 1) / 2, high = all - low;
+    } else if (o.padding == convolution_options::same) {
+      if (is_symbol(n) && stride != 1) error << "ct::same with a stride of " << stride << " needs an extent that is known while compiling; say ct::padding<...>";
+      else if (spacing != 1) error << "ct::same with ct::lhs_dilation says nothing; say ct::padding<...>";
+      if (!error.empty()) return;
+      const extent all = stride == 1 ? span - 1 : ((n + stride - 1) / stride - 1) * stride + span - n;
+      low = all > 0 ? all / 2 : 0, high = all > 0 ? all - low : 0;
+    }
+    const extent spread = spacing == 1 ? n : s.combine(symbol::sum, s.combine(symbol::product, s.combine(symbol::difference, n, 1), spacing), 1);
+    const extent room = s.combine(symbol::sum, spread, low + high);
+    if (is_symbol(n)) {
+      const extent least = (span - low - high + spacing - 2) / spacing + 1;
+      s.require_at_least(n, least > 1 ? least : 1);
+    } else if (n < 1 || room < span) {
+      error << "a window spans " << span << " elements, and x with its padding has " << (n < 1 ? 0 : room);
+      return;
+    }
+    places = s.combine(symbol::sum, s.combine(symbol::quotient, s.combine(symbol::difference, room, span), stride), 1);
+  }
+};
+
 /// The layouts in `Layout`, as "NHWC,HWIO->NHWC", or without text with the channels last: letters N and C of x and of the result, I and O of the
 /// kernel; all others are spatial.
 template <text Layout, convolution_options Options, bool Transposed> struct convolution_function {
@@ -63,7 +96,7 @@ template <text Layout, convolution_options Options, bool Transposed> struct conv
     x = transpose(x, l.x), kernel = transpose(kernel, l.kernel);
     const int n = x.rank() - 2;
     convolution_form f;
-    shape spatial, high;
+    shape spatial;
     f.groups = Options.groups;
     if (!check_channels(x, kernel)) return x;
     if (!take(x, "ct::strides", Options.strides, n, Transposed ? f.spacing : f.stride) || !take(x, "ct::rhs_dilation", Options.rhs_dilation, n, f.dilation)) return x;
@@ -72,7 +105,7 @@ template <text Layout, convolution_options Options, bool Transposed> struct conv
     if (Options.padding == convolution_options::given && (Options.low.rank != n || Options.high.rank != n))
       return fail(x, message{} << "ct::padding has " << Options.low << " and " << Options.high << " for " << n << " spatial axes");
     for (int i = 0; i < n; ++i)
-      if (!place_along(i, x, kernel, f, high, spatial)) return x;
+      if (!place_along(i, x, kernel, f, spatial)) return x;
     shape back = filled(l.result.rank, 0);
     for (int i = 0; i < l.result.rank; ++i) back[int(l.result[i])] = i;
     return transpose(convolution(x, kernel, f, spatial), back);
@@ -138,34 +171,14 @@ template <text Layout, convolution_options Options, bool Transposed> struct conv
     return true;
   }
   /// Appends the padding and the result's extent of spatial axis i.
-  static constexpr bool place_along(int i, value x, value kernel, convolution_form& f, shape& high, shape& spatial) {
-    symbol_table& s = x.b->symbols;
-    const extent n = x.dims()[1 + i], taps = kernel.dims()[i], stride = f.stride[i], spacing = f.spacing[i];
+  static constexpr bool place_along(int i, value x, value kernel, convolution_form& f, shape& spatial) {
+    const extent taps = kernel.dims()[i];
     if (is_symbol(taps) || taps < 1)
       return fail(x, message{} << "the spatial extents of the kernel must be known while compiling, and at least 1, got " << kernel.dims()), false;
-    const extent span = (taps - 1) * f.dilation[i] + 1;
-    extent before = 0, behind = 0;
-    if (Options.padding == convolution_options::given) before = Options.low[i], behind = Options.high[i];
-    else if (Transposed) {  // as jax.lax.conv_transpose: the result has n * stride elements, or as many as meet all of the kernel
-      const bool fits = Options.padding == convolution_options::same;
-      const extent all = span + spacing - 2 + (fits || span < spacing ? 0 : span - spacing);
-      before = !fits || spacing > span - 1 ? span - 1 : (all + 1) / 2, behind = all - before;
-    } else if (Options.padding == convolution_options::same) {
-      if (is_symbol(n) && stride != 1) return fail(x, message{} << "ct::same with a stride of " << stride << " along a run-time extent: say ct::padding<...>"), false;
-      if (spacing != 1) return fail(x, message{} << "ct::same with ct::lhs_dilation: say ct::padding<...>"), false;
-      const extent all = stride == 1 ? span - 1 : ((n + stride - 1) / stride - 1) * stride + span - n;
-      before = all > 0 ? all / 2 : 0, behind = all > 0 ? all - before : 0;
-    }
-    f.low.push_back(before), high.push_back(behind);
-    const extent spread = spacing == 1 ? n : s.combine(symbol::sum, s.combine(symbol::product, s.combine(symbol::difference, n, 1), spacing), 1);
-    const extent room = s.combine(symbol::sum, spread, before + behind);
-    const bool is_short = is_symbol(n) ? false : n < 1 || room < span;
-    if (is_short) return fail(x, message{} << "along spatial axis " << i << " the kernel spans " << span << ", and x with its padding " << (n < 1 ? 0 : room) << " elements: shapes " << x.dims() << " and " << kernel.dims() << ", with the channels last"), false;
-    if (is_symbol(n)) {
-      const extent least = spacing == 1 ? span - before - behind : (span - before - behind - 1 + spacing - 1) / spacing + 1;
-      s.require_at_least(n, least > 1 ? least : 1);
-    }
-    spatial.push_back(s.combine(symbol::sum, s.combine(symbol::quotient, s.combine(symbol::difference, room, span), stride), 1));
+    const placed_window w(x, 1 + i, Options, i, (taps - 1) * f.dilation[i] + 1, f.stride[i], f.spacing[i], Transposed);
+    if (!w.error.empty())
+      return fail(x, message{} << "along spatial axis " << i << ' ' << w.error.view() << ": shapes " << x.dims() << " and " << kernel.dims() << ", with the channels last"), false;
+    f.low.push_back(w.low), spatial.push_back(w.places);
     return true;
   }
 };
