@@ -133,7 +133,7 @@ template <text Layout, convolution_options Options, bool Transposed> struct conv
     const std::size_t comma = all.find(','), arrow = all.find("->");
     const bool has_three = comma != all.npos && arrow != all.npos && comma < arrow;
     if (has_three) parts[0] = all.substr(0, comma), parts[1] = all.substr(comma + 1, arrow - comma - 1), parts[2] = all.substr(arrow + 2);
-    const auto wrong = [&] { return fail(x, message{} << '"' << all << "\" is no layout as \"NHWC,HWIO->NHWC\": N and C of x and the result, I and O of the kernel, and one to three spatial axes of all three"), false; };
+    const auto wrong = [&] { return fail(x, message{} << all << " is no layout as NHWC,HWIO->NHWC: N and C of x and the result, I and O of the kernel, and one to three spatial axes of all three"), false; };
     shape* const orders[] = {&l.x, &l.kernel, &l.result};
     if (parts[0].size() < 3 || parts[0].size() > 5) return wrong();
     for (int k = 0; k < 3; ++k) {
@@ -150,7 +150,7 @@ template <text Layout, convolution_options Options, bool Transposed> struct conv
       if (!add(k == 1 ? 'I' : 'C') || (k == 1 && !add('O'))) return wrong();
     }
     if (x.rank() != l.x.rank || kernel.rank() != l.x.rank)
-      return fail(x, message{} << '"' << all << "\" is of " << l.x.rank << " axes, got shapes " << x.dims() << " and " << kernel.dims()), false;
+      return fail(x, message{} << all << " is of " << l.x.rank << " axes, got shapes " << x.dims() << " and " << kernel.dims()), false;
     return true;
   }
   static constexpr bool check_channels(value x, value kernel) {
