@@ -68,6 +68,7 @@ TEST_CASE("compiled convolutions: sizes around vectors and blocks, float and dou
   check<convolve<>>(some<double, 2, 1, 1, 3>(), some<double, 1, 1, 3, 1>(1));
   check<convolve<ct::feature_groups<2>, ct::same>>(some<double, 2, 9, 20>(), some<double, 3, 10, 6>(1));
   check<convolve<ct::strides<2, 1, 2>>>(some<double, 2, 5, 6, 7, 2>(), some<double, 2, 3, 3, 2, 4>(1));
+  check<convolve<ct::strides<3, 1>, ct::lhs_dilation<3, 1>, ct::padding<ct::low<1, 3>, ct::high<2, 3>>>>(some<double, 2, 7, 5, 2>(), some<double, 4, 2, 2, 3>(1));  // one phase, of a third of the kernel
   check<convolve_back<ct::strides<2, 2>, ct::same>>(some<double, 2, 6, 7, 9>(), some<double, 3, 3, 9, 4>(1));
   check<convolve_back<ct::strides<3, 2>>>(some<double, 2, 6, 7, 3>(), some<double, 2, 4, 3, 4>(1));    // larger strides than the kernel leave zeros
 }

@@ -50,7 +50,7 @@ template <std::size_t N> struct text {
   char characters[N + 1] = {};
   constexpr text() = default;
   constexpr text(const char (&s)[N + 1]) {
-    for (std::size_t i = 0; i < N; ++i) characters[i] = s[i];
+    for (std::size_t i = 0; i != N; ++i) characters[i] = s[i];
   }
   constexpr std::string_view view() const { return {characters, N}; }
 };

@@ -175,7 +175,7 @@ template <class T> class convolution_run {
     const convolution_axis axes[3] = {phases[0].axis, phases[1].axis, phases[2].axis};
     const extent pixels = s_.count * axes[0].out * axes[1].out * axes[2].out, taps = axes[0].taps * axes[1].taps * axes[2].taps;
     if (pixels == 0) return;
-    const bool whole = phases[0].step * phases[1].step * phases[2].step == 1;
+    const bool whole = phases[0].step * phases[1].step * phases[2].step == 1, all_taps = taps == s_.taps();
     const extent row = s_.channels * all_features();
     const auto part_of_kernel = [&](extent t) {
       const extent k2 = t % axes[2].taps, k1 = t / axes[2].taps % axes[1].taps, k0 = t / axes[2].taps / axes[1].taps;
@@ -185,9 +185,9 @@ template <class T> class convolution_run {
       const extent o2 = p % axes[2].out, line = p / axes[2].out, o1 = line % axes[1].out, o0 = line / axes[1].out % axes[0].out, n = line / axes[1].out / axes[0].out;
       return ((n * s_.axes[0].out + phases[0].first + phases[0].step * o0) * s_.axes[1].out + phases[1].first + phases[1].step * o1) * s_.axes[2].out + phases[2].first + phases[2].step * o2;
     };
-    const scratch copy(whole ? 0 : std::size_t(taps * row) * sizeof(T));
+    const scratch copy(all_taps ? 0 : std::size_t(taps * row) * sizeof(T));
     const T* used = kernel;
-    if (!whole) {
+    if (!all_taps) {
       used = reinterpret_cast<T*>(copy.data());
       for (extent t = 0; t < taps; ++t) std::copy_n(part_of_kernel(t), row, reinterpret_cast<T*>(copy.data()) + t * row);
     }
