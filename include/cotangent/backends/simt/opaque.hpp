@@ -369,14 +369,73 @@ template <class T> struct kernel_element {
     kernel[i] = sum;
   }
 };
+/// What the kernel meets at the pixels from `first` on, of one group: a row for each.
+template <class T> struct fill_pixel_rows {
+  const T* x;
+  T* rows;
+  convolution_sizes s;
+  extent first;
+  COTANGENT_HD void operator()(extent i) const {
+    const extent terms = s.taps() * s.channels, from = s.place(first + i / terms, i % terms / s.channels, 0);
+    rows[i] = from < 0 ? T(0) : x[from + i % s.channels];
+  }
+};
+template <class T> struct sum_of_arrays {
+  const T* parts;
+  T* sum;
+  extent size, count;
+  COTANGENT_HD void operator()(extent i) const {
+    T total = parts[i];
+    for (extent k = 1; k < count; ++k) total = total + parts[k * size + i];
+    sum[i] = total;
+  }
+};
+/// Convolutions of one group as products of matrices, of so many pixels at a time that their rows have at most that many bytes.
+struct convolution_by_products {
+  static constexpr extent most_bytes = extent(1) << 28;
+
+  template <class T> static extent pixels_together(const convolution_sizes& s) {
+    const extent fit = most_bytes / (s.taps() * s.channels * extent(sizeof(T)));
+    return fit < 1 ? 1 : fit < s.pixels() ? fit : s.pixels();
+  }
+  template <class T, class Queue> static void run(const Queue& queue, const convolution_sizes& s, const T* x, const T* kernel, T* y) {
+    const extent terms = s.taps() * s.channels, together = pixels_together<T>(s);
+    const typename Queue::memory room(queue, together * terms * extent(sizeof(T)));
+    T* const rows = reinterpret_cast<T*>(room.data());
+    for (extent p = 0; p < s.pixels(); p += together) {
+      const extent count = p + together < s.pixels() ? together : s.pixels() - p;
+      for_each(queue, count * terms, fill_pixel_rows<T>{x, rows, s, p});
+      queue.product(matrix_product{1, count, s.features, terms, {0, terms, 1}, {0, s.features, 1}}, static_cast<const T*>(rows), kernel, y + p * s.features);
+    }
+  }
+  template <class T, class Queue> static void run_kernel(const Queue& queue, const convolution_sizes& s, const T* x, const T* y, T* kernel) {
+    const extent terms = s.taps() * s.channels, together = pixels_together<T>(s), parts = divide_up(s.pixels(), together), size = terms * s.features;
+    const typename Queue::memory room(queue, together * terms * extent(sizeof(T))), sums(queue, parts > 1 ? parts * size * extent(sizeof(T)) : 0);
+    T *const rows = reinterpret_cast<T*>(room.data()), *const to = parts > 1 ? reinterpret_cast<T*>(sums.data()) : kernel;
+    for (extent part = 0; part < parts; ++part) {
+      const extent p = part * together, count = p + together < s.pixels() ? together : s.pixels() - p;
+      for_each(queue, count * terms, fill_pixel_rows<T>{x, rows, s, p});
+      queue.product(matrix_product{1, terms, s.features, count, {0, 1, terms}, {0, s.features, 1}}, static_cast<const T*>(rows), y + p * s.features, to + part * size);
+    }
+    if (parts > 1) for_each(queue, size, sum_of_arrays<T>{to, kernel, size, parts});
+  }
+};
 template <> struct opaque<convolution_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
-    for_each(queue, result.dims.size(), convolved_element<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), {operands[0].dims, operands[1].dims, result.dims, attributes}});
+    const convolution_sizes s(operands[0].dims, operands[1].dims, result.dims, attributes);
+    const T *const x = static_cast<const T*>(operands[0].data), *const kernel = static_cast<const T*>(operands[1].data);
+    T* const y = static_cast<T*>(result.data);
+    if (s.groups == 1 && s.channels > 0 && result.dims.size() > 0) convolution_by_products::run(queue, s, x, kernel, y);
+    else for_each(queue, result.dims.size(), convolved_element<T>{x, kernel, y, s});
   }
 };
 template <> struct opaque<convolution_kernel_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
-    for_each(queue, result.dims.size(), kernel_element<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), {operands[0].dims, result.dims, operands[1].dims, attributes}});
+    const convolution_sizes s(operands[0].dims, result.dims, operands[1].dims, attributes);
+    const T *const x = static_cast<const T*>(operands[0].data), *const y = static_cast<const T*>(operands[1].data);
+    T* const kernel = static_cast<T*>(result.data);
+    if (s.groups == 1 && s.pixels() > 0 && result.dims.size() > 0) convolution_by_products::run_kernel(queue, s, x, y, kernel);
+    else for_each(queue, result.dims.size(), kernel_element<T>{x, y, kernel, s});
   }
 };
 
