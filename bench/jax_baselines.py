@@ -616,6 +616,25 @@ def roots():
     return "20 turns of Newton's method for roots of 1 M complex64", turns, (complex_uniform(1 << 20) + 1.5,)
 
 
+def convolved(x, k, groups=1):
+    return jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups)
+
+
+def pool(x):
+    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+
+
+convolution_x, convolution_kernel = uniform(0.1, 1, 4, 56, 56, 64), uniform(0.1, 1, 3, 3, 64, 64)
+convolutions = (
+    lambda: ("convolution [4, 56, 56, 64] to 64, 3 x 3", convolved, (convolution_x, convolution_kernel)),
+    lambda: ("its derivative by x", lambda y, k: jax.vjp(lambda x: convolved(x, k), jnp.zeros_like(y))[1](y)[0], (convolution_x, convolution_kernel)),
+    lambda: ("its derivative by the kernel", lambda x, y: jax.vjp(lambda k: convolved(x, k), jnp.zeros((3, 3, 64, 64)))[1](y)[0], (convolution_x, convolution_x)),
+    lambda: ("convolution of each of 96 channels, [4, 56, 56, 96], 3 x 3", lambda x, k: convolved(x, k, 96), (uniform(0.1, 1, 4, 56, 56, 96), uniform(0.1, 1, 3, 3, 1, 96))),
+    lambda: ("filter of 5 x 5 of an image [1024, 1024]", convolved, (uniform(0.1, 1, 1, 1024, 1024, 1), uniform(0.1, 1, 5, 5, 1, 1))),
+    lambda: ("derivative of a pool of 3 x 3, 2 apart, of [4, 56, 56, 64]", lambda x, y: jax.vjp(pool, x)[1](y)[0], (convolution_x, uniform(0.1, 1, 4, 28, 28, 64))),
+)
+
+
 def transform_of(name, f, x):
     return lambda: (f"{name}, beside FFTW's", f, (x,))
 
@@ -631,7 +650,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square, transposed, plus_transposed, product, halves, squares, roots, *transforms):
+    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square, transposed, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

@@ -23,6 +23,7 @@ namespace arrays {
 
 namespace ct = cotangent;
 
+void add_convolutions();
 void add_gathered_rows();
 void add_layouts();
 void add_programs();

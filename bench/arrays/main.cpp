@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   arrays::add_series();
   arrays::add_layouts();
   arrays::add_transforms();
+  arrays::add_convolutions();
   arrays::add_programs();
   return bench::run(argc, argv);
 }

@@ -281,28 +281,56 @@ template <class T> class convolution_run {
     });
   }
 
+  /// A row of x that a row of taps meets, and the taps.
+  struct tap_row {
+    const T *x, *weights;
+  };
+  /// to = the sums over rows of taps of what the taps [first, last) meet, which are `step` apart, in vectors side by side, of the last of which `count`
+  /// elements are there. `Shared`: all elements have one weight, else each has its own, and those of the next tap are `weights` further on.
+  template <bool Shared, int... V> static COTANGENT_HOST_INLINE void sum_taps(std::integer_sequence<int, V...>, const tap_row* rows, extent row_count, extent first, extent last, extent step, extent at, extent weights, extent channel, int count, T* to) {
+    constexpr int vectors = sizeof...(V);
+    const bool partial = count < lanes;
+    const auto load = [&](const T* from, int v) __attribute__((always_inline)) { return vectors == 1 && partial ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
+    vec sums[vectors] = {(static_cast<void>(V), vec(T(0)))...};
+    for (extent r = 0; r < row_count; ++r) {
+      const T *x = rows[r].x + at + first * step, *w = rows[r].weights + first * weights + channel;
+      for (extent k = first; k < last; ++k, x += step, w += weights)
+        if constexpr (Shared) {
+          const vec weight(*w);
+          ((sums[V] = fma(weight, load(x, V), sums[V])), ...);
+        } else ((sums[V] = fma(load(w, V), load(x, V), sums[V])), ...);
+    }
+    (((vectors == 1 && partial) ? sums[V].store(to + V * lanes, count) : sums[V].store(to + V * lanes)), ...);
+  }
+  /// The same of any number of elements.
+  template <bool Shared> static void sum_all_taps(const tap_row* rows, extent row_count, extent first, extent last, extent step, extent at, extent weights, extent elements, T* to) {
+    const auto some = [&]<int Vectors>(std::integral_constant<int, Vectors>, extent i, int count) __attribute__((always_inline)) {
+      sum_taps<Shared>(std::make_integer_sequence<int, Vectors>(), rows, row_count, first, last, step, at + i, weights, Shared ? 0 : i, count, to + i);
+    };
+    extent i = 0;
+    for (; i + 4 * lanes <= elements; i += 4 * lanes) some(std::integral_constant<int, 4>(), i, int(lanes));
+    if (i + 2 * lanes <= elements) some(std::integral_constant<int, 2>(), i, int(lanes)), i += 2 * lanes;
+    for (; i < elements; i += lanes) some(std::integral_constant<int, 1>(), i, int(smaller(lanes, elements - i)));
+  }
   /// A line of pixels, channel by channel.
   void run_line(const pixel_rows<T>& source, extent line, const T* kernel, extent taps, T* to) const {
     const convolution_axis& a = source.axes[2];
     const extent channels = s_.groups, tap_rows = taps > 0 ? taps / a.taps : 0;
-    std::fill_n(to, a.out * channels, T(0));
-    for (extent r = 0; r < tap_rows; ++r) {
-      const T* const from = source.row_of(line, r);
-      if (!from) continue;
-      for (extent k = 0; k < a.taps; ++k) {
-        extent first, last;
-        source.inside(k, first, last);
-        const T* const weights = kernel + (r * a.taps + k) * channels;
-        const T* const row = from + (k * a.dilation - a.low) * channels;
-        if (channels == 1 && a.stride == 1) {
-          const vec weight(weights[0]);
-          extent p = first;
-          for (; p + lanes <= last; p += lanes) fma(weight, vec::load(row + p), vec::load(to + p)).store(to + p);
-          for (; p < last; ++p) to[p] += weights[0] * row[p];
-        } else
-          for (extent p = first; p < last; ++p)
-            for (extent c = 0; c < channels; ++c) to[p * channels + c] += weights[c] * row[p * a.stride * channels + c];
-      }
+    const scratch room(std::size_t(tap_rows) * sizeof(tap_row));
+    tap_row* const rows = reinterpret_cast<tap_row*>(room.data());
+    extent count = 0;
+    for (extent r = 0; r < tap_rows; ++r)
+      if (const T* const x = source.row_of(line, r)) rows[count++] = {x - a.low * channels, kernel + r * a.taps * channels};
+    // Of one channel, pixels that meet the whole kernel go together.
+    extent first = a.out, last = a.out, ignored;
+    if (channels == 1 && a.stride == 1 && count > 0) source.inside(0, first, ignored), source.inside(a.taps - 1, ignored, last);
+    if (first < last) sum_all_taps<true>(rows, count, 0, a.taps, a.dilation, first, 1, last - first, to + first);
+    for (extent p = 0; p < a.out; ++p) {
+      if (p == first && first < last) p = last;
+      if (p == a.out) break;
+      const extent start = a.low - p * a.stride;  // the first tap that meets an element is that at or behind it
+      const extent from = start > 0 ? smaller(divide_up(start, a.dilation), a.taps) : 0, end = start + a.in > 0 ? smaller(divide_up(start + a.in, a.dilation), a.taps) : 0;
+      sum_all_taps<false>(rows, count, from, end, a.dilation * channels, p * a.stride * channels, channels, channels, to + p * channels);
     }
   }
   /// To the kernel what these lines add, channel by channel.
