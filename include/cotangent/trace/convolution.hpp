@@ -129,7 +129,8 @@ template <text Layout, convolution_options Options, bool Transposed> struct conv
       return true;
     }
     std::string_view parts[3];
-    const std::string_view all = Layout.view();
+    const text own = Layout;  // g++'s undefined-behaviour sanitizer searches no template argument while it compiles
+    const std::string_view all = own.view();
     const std::size_t comma = all.find(','), arrow = all.find("->");
     const bool has_three = comma != all.npos && arrow != all.npos && comma < arrow;
     if (has_three) parts[0] = all.substr(0, comma), parts[1] = all.substr(comma + 1, arrow - comma - 1), parts[2] = all.substr(arrow + 2);
