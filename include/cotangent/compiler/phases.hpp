@@ -72,13 +72,14 @@ class phase_pass {
 
   /// The sum `root`, if there is more than one such array among its terms; null if not.
   constexpr value sum_of_phases(int root) {
-    sequence<int> terms, spread;
+    sequence<int> terms, spread, others;
     collect(root, root, terms);
-    value sum;
     for (int t : terms)
       if (is_spread(t) && uses_.items[t] == 1 && (spread.size() == 0 || same_steps(t, spread[0]))) spread.push_back(t);
-      else sum = sum ? sum + r_.map.items[t] : r_.map.items[t];
+      else others.push_back(t);
     if (spread.size() < 2 || rank_of_phases(spread[0]) > max_rank) return {};
+    value sum;
+    for (int t : others) sum = sum ? sum + r_.map.items[t] : r_.map.items[t];
     const value all = in_phases(spread);
     return sum ? sum + all : all;
   }

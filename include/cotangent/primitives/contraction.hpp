@@ -20,6 +20,18 @@ struct dot_dimensions {
 
 constexpr value dot_general(value lhs, value rhs, const dot_dimensions& d);
 
+/// A bilinear operation of complex numbers, from run(a, b) of their parts; and its tangent.
+template <class Run> constexpr complex_value bilinear_parts(const complex_value* z, const Run& run) {
+  const auto product = [&](value a, value b) { return a && b ? run(a, b) : value(); };
+  const value re = product(z[0].re, z[1].re), squared = product(z[0].im, z[1].im);
+  const value im = product(z[0].re, z[1].im), other = product(z[0].im, z[1].re);
+  return {squared ? re - squared : re, im && other ? im + other : im ? im : other};
+}
+template <class Run> constexpr value bilinear_tangent(const call& c, const value* t, const Run& run) {
+  const value left = t[0] ? run(t[0], c[1]) : value{}, right = t[1] ? run(c[0], t[1]) : value{};
+  return left && right ? left + right : left ? left : right;
+}
+
 /// Attributes: number of batch axes, number of contracted axes, then the four lists of dot_dimensions.
 struct dot_general_p {
   static constexpr std::string_view name = "dot_general";
@@ -47,10 +59,7 @@ struct dot_general_p {
   }
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr complex_value of_complex(const call& c, const complex_value* z) {
-    const auto product = [d = dimensions(c)](value a, value b) { return a && b ? dot_general(a, b, d) : value(); };
-    const value re = product(z[0].re, z[1].re), squared = product(z[0].im, z[1].im);
-    const value im = product(z[0].re, z[1].im), other = product(z[0].im, z[1].re);
-    return {squared ? re - squared : re, im && other ? im + other : im ? im : other};
+    return bilinear_parts(z, [d = dimensions(c)](value a, value b) { return dot_general(a, b, d); });
   }
   /// Sums of products; products with a structural zero are left out.
   static constexpr void elements(element_call& e) {
@@ -92,9 +101,7 @@ struct dot_general_p {
     });
   }
   static constexpr value jvp(const call& c, const value* t) {
-    const dot_dimensions d = dimensions(c);
-    const value left = t[0] ? dot_general(t[0], c[1], d) : value{}, right = t[1] ? dot_general(c[0], t[1], d) : value{};
-    return left && right ? left + right : left ? left : right;
+    return bilinear_tangent(c, t, [d = dimensions(c)](value a, value b) { return dot_general(a, b, d); });
   }
   static constexpr value vjp(const call& c, int k, value g) {
     const dot_dimensions d = dimensions(c);

@@ -81,12 +81,6 @@ struct convolution_primitive {
     dims.push_back(x.b->symbols.combine(symbol::quotient, x.dims()[x.rank() - 1], groups));
     return reshape(x, dims);
   }
-  template <class Run> static constexpr complex_value of_products(const complex_value* z, const Run& run) {
-    const auto product = [&](value a, value b) { return a && b ? run(a, b) : value(); };
-    const value re = product(z[0].re, z[1].re), squared = product(z[0].im, z[1].im);
-    const value im = product(z[0].re, z[1].im), other = product(z[0].im, z[1].re);
-    return {squared ? re - squared : re, im && other ? im + other : im ? im : other};
-  }
 };
 
 /// x [n, spatial..., channels] with a kernel [spatial..., channels / groups, features]: [n, spatial..., features].
@@ -99,11 +93,10 @@ struct convolution_p : convolution_primitive {
     c.dims.push_back(k[k.rank - 1]);
   }
   static constexpr complex_value of_complex(const call& c, const complex_value* z) {
-    return of_products(z, [&](value a, value b) { return convolution(a, b, form(c), spatial(c)); });
+    return bilinear_parts(z, [&](value a, value b) { return convolution(a, b, form(c), spatial(c)); });
   }
   static constexpr value jvp(const call& c, const value* t) {
-    const value left = t[0] ? convolution(t[0], c[1], form(c), spatial(c)) : value{}, right = t[1] ? convolution(c[0], t[1], form(c), spatial(c)) : value{};
-    return left && right ? left + right : left ? left : right;
+    return bilinear_tangent(c, t, [&](value a, value b) { return convolution(a, b, form(c), spatial(c)); });
   }
   static constexpr value vjp(const call& c, int k, value g) {
     const int n = axes(c);
@@ -160,11 +153,10 @@ struct convolution_kernel_p : convolution_primitive {
     c.dims.push_back(y[y.rank - 1]);
   }
   static constexpr complex_value of_complex(const call& c, const complex_value* z) {
-    return of_products(z, [&](value a, value b) { return convolution_kernel(a, b, form(c), spatial(c)); });
+    return bilinear_parts(z, [&](value a, value b) { return convolution_kernel(a, b, form(c), spatial(c)); });
   }
   static constexpr value jvp(const call& c, const value* t) {
-    const value left = t[0] ? convolution_kernel(t[0], c[1], form(c), spatial(c)) : value{}, right = t[1] ? convolution_kernel(c[0], t[1], form(c), spatial(c)) : value{};
-    return left && right ? left + right : left ? left : right;
+    return bilinear_tangent(c, t, [&](value a, value b) { return convolution_kernel(a, b, form(c), spatial(c)); });
   }
   static constexpr value vjp(const call& c, int k, value g) {
     shape of_other;

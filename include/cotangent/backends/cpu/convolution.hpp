@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <vector>
 
 #include <cotangent/backends/convolution.hpp>
 #include <cotangent/backends/cpu/gemm.hpp>
@@ -42,7 +41,6 @@ template <class T> struct pixel_rows {
   extent channels, all_channels;  // of the group, and of x; x begins at the group
   convolution_axis axes[3];
 
-  extent pixels_of_line() const { return axes[2].out; }
   extent line_of(extent pixel) const { return pixel / axes[2].out; }
   /// Whether the elements that a tap meets at neighbouring pixels lie side by side, rather than those that a pixel's taps meet.
   bool by_terms() const { return channels < 8; }
