@@ -533,7 +533,7 @@ constexpr flag_list with_reciprocals(const graph& g) {
   flag_list with;
   with.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n)
-    if (g[n].op_id == primitive_of<div_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 0)], 1)) with[std::size_t(g.operand(n, 1))] = true;
+    if (g.nodes.items[n].op_id == primitive_of<div_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 0)], 1)) with[std::size_t(g.operand(n, 1))] = true;
   return with;
 }
 
@@ -557,7 +557,7 @@ constexpr flag_list used_by_kernels(const graph& g, bool& has_windows) {
     const bool window = shows_window(x.op_id);
     if (window || is_window_update(x.op_id)) has_windows = true;
     if (window && by_kernels[std::size_t(n)]) continue;
-    for (int k = 0; k < g[n].operand_count; ++k) by_kernels[std::size_t(g.operand(n, k))] = false;
+    for (int k = 0; k < x.operand_count; ++k) by_kernels.items[g.operand(n, k)] = false;
   }
   return by_kernels;
 }
@@ -570,8 +570,8 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   if (!g.error.empty()) return {};
   sequence<int> uses;
   uses.assign(g.nodes.size(), 0);
-  for (int i : g.operands) ++uses[std::size_t(i)];
-  for (int o : g.outputs) ++uses[std::size_t(o)];
+  for (int i : g.operands) ++uses.items[i];
+  for (int o : g.outputs) ++uses.items[o];
   builder b;
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
@@ -627,8 +627,9 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     for (int k = 0; k < 2; ++k) self(g.operand(n, k), root, terms, self);
   };
   for (int n = 0; n < g.size(); ++n) {
-    if (g[n].is_input()) continue;
-    if (g[n].op->has.several || g[n].op->kind == role::element) {
+    const node& at = g.nodes.items[n];
+    if (at.is_input()) continue;
+    if (at.op->has.several || at.op->kind == role::element) {
       r.copy(n);
       continue;
     }

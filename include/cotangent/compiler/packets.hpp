@@ -307,9 +307,9 @@ template <class Made, bool Packets> struct make_unchunked {
 
  private:
   /// On devices a pass for each direction of sums would cost more than half of the pairs.
-  static constexpr graph canonical(const graph& g) {
-    if constexpr (Packets) return canonicalize(with_phases(with_each_pair_once(g)));
-    else return canonicalize(with_phases(g));
+  static constexpr graph canonical(graph g) {
+    if constexpr (Packets) return canonicalize(with_phases(with_each_pair_once(std::move(g))));
+    else return canonicalize(with_phases(std::move(g)));
   }
 };
 

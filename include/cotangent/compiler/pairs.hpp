@@ -120,7 +120,7 @@ class pair_pass {
 };
 
 /// The graph with each pair of such sums computed once.
-constexpr graph with_each_pair_once(const graph& g) {
+constexpr graph with_each_pair_once(graph g) {
   pair_pass pass(g);
   if (pass.changes()) return pass.run();
   return g;
