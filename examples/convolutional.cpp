@@ -42,19 +42,12 @@ constexpr auto scores = [](const auto& net, auto images) {
 };
 constexpr auto loss = [](const auto& net, auto images, auto labels) { return ct::nn::softmax_cross_entropy(scores(net, images), labels); };
 
-template <template <class, ct::extent...> class A> struct adam_state {
-  network<A> mean, square;  // running moments of the gradient
-  A<float> steps;
-};
-/// One step of Adam (Kingma and Ba, 2015), with its usual constants.
+constexpr auto optimizer = ct::optimizers::adam(1e-3);
+
 constexpr auto train_step = [](const auto& net, const auto& state, auto images, auto labels) {
   const auto [value, gradient] = ct::value_and_grad(loss)(net, images, labels);
-  const auto steps = state.steps + 1;
-  const auto mean = ct::tree_map([](auto m, auto g) { return 0.9 * m + 0.1 * g; }, state.mean, gradient);
-  const auto square = ct::tree_map([](auto v, auto g) { return 0.999 * v + 0.001 * g * g; }, state.square, gradient);
-  const auto rate = 1e-3 * ct::sqrt(1 - ct::pow(0.999f, steps)) / (1 - ct::pow(0.9f, steps));
-  const auto updated = ct::tree_map([rate](auto p, auto m, auto v) { return p - rate * m / (ct::sqrt(v) + 1e-8); }, net, mean, square);
-  return std::tuple(updated, adam_state<ct::var>{mean, square, steps}, value);
+  const auto [updates, next] = optimizer.update(gradient, state, net);
+  return std::tuple(ct::optimizers::apply_updates(net, updates), next, value);
 };
 constexpr auto is_right = [](const auto& net, auto images, auto labels) { return ct::argmax(scores(net, images), ct::axis<1>) == labels; };
 /// The gradient of each image's highest score by its pixels: images do not mix, so that of the sum is that of each.
@@ -108,7 +101,7 @@ int run(int epochs, unsigned seed, const std::string& data, const std::string& o
     for (float& x : w) x = normal(random);
   };
   fill(net.kernel1), fill(net.kernel2), fill(net.weights);
-  adam_state<ct::array> state;
+  auto state = optimizer.init(net);
   static samples s;
   std::vector<std::uint32_t> order(train_data.count);
   std::iota(order.begin(), order.end(), 0u);

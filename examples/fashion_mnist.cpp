@@ -36,11 +36,6 @@ template <template <class, ct::extent...> class A> struct network {
   A<float, classes> b3;
 };
 
-template <template <class, ct::extent...> class A> struct adam_state {
-  network<A> mean, square;  // running moments of the gradient
-  A<float> steps;
-};
-
 constexpr auto logits = [](const auto& net, auto images) {
   const auto h1 = ct::nn::gelu(ct::matmul(images, net.w1) + net.b1);
   const auto h2 = ct::nn::gelu(ct::matmul(h1, net.w2) + net.b2);
@@ -57,20 +52,12 @@ constexpr auto loss = [](const auto& net, auto images, auto labels, auto weights
   return std::tuple(total / ct::sum(weights), std::tuple(total, ct::sum(right)));
 };
 
-/// One step of Adam (Kingma and Ba, 2015), with its usual constants.
-constexpr auto adam = [](const auto& net, const auto& state, const auto& gradient) {
-  const auto steps = state.steps + 1;
-  const auto mean = ct::tree_map([](auto m, auto g) { return 0.9 * m + 0.1 * g; }, state.mean, gradient);
-  const auto square = ct::tree_map([](auto v, auto g) { return 0.999 * v + 0.001 * g * g; }, state.square, gradient);
-  // The moments' decays: -0.105... is log(0.9), -0.00100... log(0.999).
-  const auto rate = 1e-3 * ct::sqrt(1 - ct::exp(steps * -0.0010005003335835344)) / (1 - ct::exp(steps * -0.10536051565782628));
-  const auto updated = ct::tree_map([rate](auto p, auto m, auto v) { return p - rate * m / (ct::sqrt(v) + 1e-8); }, net, mean, square);
-  return std::tuple(updated, adam_state<ct::var>{mean, square, steps});
-};
+constexpr auto optimizer = ct::optimizers::adam(1e-3);
 
 constexpr auto train_step = [](const auto& net, const auto& state, auto images, auto labels, auto weights) {
   const auto [result, gradient] = ct::value_and_grad(loss, ct::has_aux)(net, images, labels, weights);
-  return std::tuple_cat(adam(net, state, gradient), std::get<1>(result));
+  const auto [updates, next] = optimizer.update(gradient, state, net);
+  return std::tuple_cat(std::tuple(ct::optimizers::apply_updates(net, updates), next), std::get<1>(result));
 };
 
 constexpr auto evaluate = [](const auto& net, auto images, auto labels, auto weights) {
@@ -120,7 +107,7 @@ network<ct::array> initial_network(unsigned seed) {
 /// Everything a run is: what --resume needs.
 struct training {
   network<ct::array> net;
-  adam_state<ct::array> state;
+  decltype(optimizer.init(net)) state = optimizer.init(net);
   ct::array<std::int64_t, 4> position;                // seed, epoch, next sample of its order, samples of the data set
   ct::array<double, 2> sums;                          // of losses and right answers in the running epoch
   ct::array<double, ct::dyn, 4> curves = ct::zeros<double, ct::dyn, 4>({0, 4});  // per epoch: train loss and accuracy, test loss and accuracy
@@ -130,8 +117,9 @@ struct training {
       v(prefix + "w1", t.w1), v(prefix + "b1", t.b1), v(prefix + "w2", t.w2);
       v(prefix + "b2", t.b2), v(prefix + "w3", t.w3), v(prefix + "b3", t.b3);
     };
-    tree(self.net, ""), tree(self.state.mean, "adam_mean_"), tree(self.state.square, "adam_square_");
-    v("adam_steps", self.state.steps), v("position", self.position), v("sums", self.sums);
+    auto& adam = std::get<0>(self.state);
+    tree(self.net, ""), tree(adam.mu, "adam_mean_"), tree(adam.nu, "adam_square_");
+    v("adam_steps", adam.count), v("position", self.position), v("sums", self.sums);
   }
 
   void save(const std::string& folder) const {

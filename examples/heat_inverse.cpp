@@ -72,13 +72,12 @@ constexpr auto loss = [](auto theta, auto path, auto seen) {
   return std::tuple(misfit + 1.5 * roughness, misfit);
 };
 
-/// One step of Adam (Kingma and Ba, 2015).
-constexpr auto descend = [](auto theta, auto mean, auto square, auto steps, auto path, auto seen) {
+constexpr auto optimizer = ct::optimizers::adam(0.05);
+
+constexpr auto descend = [](auto theta, const auto& state, auto path, auto seen) {
   const auto [values, gradient] = ct::value_and_grad(loss, ct::has_aux)(theta, path, seen);
-  const auto m = 0.9 * mean + 0.1 * gradient, v = 0.999 * square + 0.001 * gradient * gradient;
-  // The moments' decays: -0.105... is log(0.9), -0.00100... log(0.999).
-  const auto rate = 0.05 * ct::sqrt(1 - ct::exp(steps * -0.0010005003335835344)) / (1 - ct::exp(steps * -0.10536051565782628));
-  return std::tuple(theta - rate * m / (ct::sqrt(v) + 1e-8), m, v, std::get<1>(values));
+  const auto [update, next] = optimizer.update(gradient, state);
+  return std::tuple(theta + update, next, std::get<1>(values));
 };
 
 // ---- the experiment ----
@@ -124,17 +123,18 @@ int run(int steps, unsigned seed, const std::string& out) {
   std::normal_distribution<float> normal(0, float(noise));
   for (float& u : seen) u += normal(random);
 
-  field theta, mean, square;
+  field theta;
+  auto state = optimizer.init(theta);
   const field start = ct::jit(diffusivity)(theta);
   const auto step = ct::jit(descend);
-  constexpr ct::program_cost cost = step.cost(theta, mean, square, 0.0f, path, seen);
+  constexpr ct::program_cost cost = step.cost(theta, state, path, seen);
   std::printf("%d x %d cells, %d time steps: the gradient takes %.1f MB and %.2f Gflop\n",
               int(n), int(n), int(pictures * between), double(cost.peak_bytes) / 1e6, cost.flops / 1e9);
   const auto began = std::chrono::steady_clock::now();
   double misfit = 0;
   for (int i = 1; i <= steps; ++i) {
-    auto [next, m, v, value] = step(std::move(theta), std::move(mean), std::move(square), float(i), path, seen);
-    theta = std::move(next), mean = std::move(m), square = std::move(v), misfit = double(value);
+    auto [next, next_state, value] = step(std::move(theta), std::move(state), path, seen);
+    theta = std::move(next), state = std::move(next_state), misfit = double(value);
     if (i == 1 || i % std::max(steps / 10, 1) == 0) {
       std::printf("step %4d/%d  misfit %10.3f  relative error of k %5.1f%%\n", i, steps, misfit, 100 * relative_error(ct::jit(diffusivity)(theta), truth));
       std::fflush(stdout);

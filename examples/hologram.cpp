@@ -24,14 +24,14 @@ using field = ct::array<float, n, n>;
 /// The amplitude of the light behind the lens, of a beam of energy 1.
 constexpr auto amplitude = [](auto phase, auto beam) { return ct::fft::fftshift(ct::abs(ct::fft::fft2(beam * ct::exp(1if * phase), ct::fft::ortho))); };
 
-/// Adam (Kingma and Ba, 2015) on what is missing from the wanted amplitude, which has energy 1 too.
-constexpr auto descend = [](auto phase, auto mean, auto square, auto steps, auto beam, auto wanted) {
+constexpr auto optimizer = ct::optimizers::adam(0.1);
+
+/// A step down what is missing from the wanted amplitude, which has energy 1 too.
+constexpr auto descend = [](auto phase, const auto& state, auto beam, auto wanted) {
   const auto loss = [beam, wanted](auto phase) { return ct::sum(ct::square(amplitude(phase, beam) - wanted)); };
   const auto [value, gradient] = ct::value_and_grad(loss)(phase);
-  const auto m = 0.9 * mean + 0.1 * gradient, v = 0.999 * square + 0.001 * gradient * gradient;
-  // The moments' decays: -0.105... is log(0.9), -0.00100... log(0.999).
-  const auto rate = 0.1 * ct::sqrt(1 - ct::exp(steps * -0.0010005003335835344)) / (1 - ct::exp(steps * -0.10536051565782628));
-  return std::tuple(phase - rate * m / (ct::sqrt(v) + 1e-8), m, v, value);
+  const auto [update, next] = optimizer.update(gradient, state);
+  return std::tuple(phase + update, next, value);
 };
 
 // ---- the experiment ----
@@ -72,15 +72,16 @@ int run(int steps, const std::string& out) {
   examples::check_writable(picture);
   const field beam = gaussian_beam(), wanted = wanted_amplitude();
 
-  field phase, mean, square;  // a lens to begin with: it spreads the light over the picture
+  field phase;  // a lens to begin with: it spreads the light over the picture
   for (ct::extent i = 0; i < n; ++i)
     for (ct::extent j = 0; j < n; ++j) phase(i, j) = 0.01f * float((i - n / 2) * (i - n / 2) + (j - n / 2) * (j - n / 2));
+  auto state = optimizer.init(phase);
   const auto step = ct::jit(descend);
   const auto began = std::chrono::steady_clock::now();
   double first = 0, error = 0;
   for (int i = 1; i <= steps; ++i) {
-    auto [next, m, v, value] = step(std::move(phase), std::move(mean), std::move(square), float(i), beam, wanted);
-    phase = std::move(next), mean = std::move(m), square = std::move(v), error = double(value);
+    auto [next, next_state, value] = step(std::move(phase), std::move(state), beam, wanted);
+    phase = std::move(next), state = std::move(next_state), error = double(value);
     if (i == 1) first = error;
     if (i == 1 || i % std::max(steps / 5, 1) == 0) std::printf("step %4d/%d  error of the amplitude %6.2f%%\n", i, steps, 100 * error);
   }

@@ -28,11 +28,6 @@ template <template <class, ct::extent...> class A> struct network {
   A<float, H> w_out;
 };
 
-template <template <class, ct::extent...> class A> struct adam_state {
-  network<A> mean, square;  // running moments of the gradient
-  A<float> steps;
-};
-
 /// What the network says of series x: [T, B, D] at each step: [T, B].
 constexpr auto forecast = [](const auto& net, auto x) {
   const auto cell = [net](auto h, auto x_t) {  // h: [B, H], x_t: [B, D]
@@ -49,18 +44,13 @@ constexpr auto loss = [](const auto& net, auto x, auto y) {
   return ct::mean(ct::square(error));
 };
 
-/// One step of Adam (Kingma and Ba, 2015), the gradient shortened to norm 1 if it is longer (Pascanu et al., 2013).
+/// Adam, the gradient shortened to norm 1 if it is longer.
+constexpr auto optimizer = ct::optimizers::chain(ct::optimizers::clip_by_global_norm(1.0), ct::optimizers::adam(3e-3));
+
 constexpr auto train_step = [](const auto& net, const auto& state, auto x, auto y) {
-  const auto [value, raw] = ct::value_and_grad(loss)(net, x, y);
-  const auto norm = ct::sqrt(ct::tree_reduce([](auto sum, auto g) { return sum + ct::sum(g * g); }, raw, ct::zeros_like(value)));
-  const auto gradient = ct::tree_map([shrink = 1 / ct::maximum(norm, 1)](auto g) { return g * shrink; }, raw);
-  const auto steps = state.steps + 1;
-  const auto mean = ct::tree_map([](auto m, auto g) { return 0.9 * m + 0.1 * g; }, state.mean, gradient);
-  const auto square = ct::tree_map([](auto v, auto g) { return 0.999 * v + 0.001 * g * g; }, state.square, gradient);
-  // The moments' decays: -0.105... is log(0.9), -0.00100... log(0.999).
-  const auto rate = 3e-3 * ct::sqrt(1 - ct::exp(steps * -0.0010005003335835344)) / (1 - ct::exp(steps * -0.10536051565782628));
-  const auto updated = ct::tree_map([rate](auto p, auto m, auto v) { return p - rate * m / (ct::sqrt(v) + 1e-8); }, net, mean, square);
-  return std::tuple(updated, adam_state<ct::var>{mean, square, steps}, value);
+  const auto [value, gradient] = ct::value_and_grad(loss)(net, x, y);
+  const auto [updates, next] = optimizer.update(gradient, state, net);
+  return std::tuple(ct::optimizers::apply_updates(net, updates), next, value);
 };
 
 // ---- data and the loop ----
@@ -109,7 +99,7 @@ int run(int steps, unsigned seed, const std::string& out) {
   std::mt19937 random(seed);
   const series test = make_series(random);
   network<ct::array> net = initial_network(random);
-  adam_state<ct::array> state;
+  auto state = optimizer.init(net);
   const auto step = ct::jit(train_step);
 
   const auto persistence = [&](ct::extent t, ct::extent k) { return 0.5f * (test.x(t, k, 0) + test.x(t, k, 1)); };

@@ -9,6 +9,9 @@
 #include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/nn/pooling.hpp>
+#include <cotangent/optimizers/losses.hpp>
+#include <cotangent/optimizers/optimizers.hpp>
 #include <cotangent/random/random.hpp>
 #include <cotangent/trace/convolution.hpp>
+#include <cotangent/trace/ravel.hpp>
 #include <cotangent/transforms/custom.hpp>

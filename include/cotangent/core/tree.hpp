@@ -4,7 +4,8 @@
 ///
 ///     template <template <class, cotangent::extent...> class A> struct mlp { A<float, 8, 4> w; A<float, 4> b; };
 ///
-/// `mlp<array>` holds data, `mlp<view>` points at it, `mlp<var>` is what a traced function sees.
+/// `mlp<array>` holds data, `mlp<view>` points at it, `mlp<var>` is what a traced function sees. So can one that is written over the types
+/// of its fields, all of them and in their order: template <class X, class Y> struct pair { X x; Y y; };
 /// Order of the leaves: fields in order, depth first.
 
 #include <array>
@@ -274,19 +275,34 @@ struct struct_rebind<S<A, U, Us...>> {
   template <template <class, extent...> class Family> using to = S<Family, U, Us...>;
 };
 
+/// A struct template over the types of its fields, in order: template <class A, class B> struct state { A a; B b; };
+template <class S> struct struct_of_fields {
+  static constexpr bool possible = false;
+};
+template <template <class...> class S, class... T>
+  requires(is_struct_node<S<T...>> && std::is_same_v<children_of<S<T...>>, types<T...>>)
+struct struct_of_fields<S<T...>> {
+  static constexpr bool possible = true;
+  template <class... U> using to = S<U...>;
+  template <template <class> class Rebind> using each = S<Rebind<T>...>;
+};
+
 template <template <class, extent...> class Family, class... Leaf> consteval bool all_of_family(types<Leaf...>) {
   return (true && ... && std::is_same_v<Leaf, typename leaf_traits<Leaf>::template rebind<Family>>);
 }
 
 template <class T, template <class, extent...> class Family> struct rebind_impl {
+  template <class Field> using rebound_field = typename rebind_impl<Field, Family>::type;
   static constexpr auto find() {
     if constexpr (is_leaf_v<T>) return std::type_identity<typename leaf_traits<T>::template rebind<Family>>{};
     else if constexpr (is_struct_node<T>) {
       if constexpr (leaf_count<T> == 0) return std::type_identity<T>{};
+      else if constexpr (struct_of_fields<T>::possible) return std::type_identity<typename struct_of_fields<T>::template each<rebound_field>>{};
       else {
         static_assert(struct_rebind<T>::possible,
                       "tree: this struct cannot be traced, because the types of its arrays are fixed; write it over its array "
-                      "family: template <template <class, cotangent::extent...> class A> struct name { A<float, 3> x; };");
+                      "family: template <template <class, cotangent::extent...> class A> struct name { A<float, 3> x; }; "
+                      "or over the types of its fields: template <class X, class Y> struct name { X x; Y y; };");
         if constexpr (struct_rebind<T>::possible) {
           using rebound = typename struct_rebind<T>::template to<Family>;
           static_assert(all_of_family<Family>(leaf_types<rebound>{}),
@@ -376,7 +392,12 @@ struct joined<S> {
   using type = S;
 };
 template <class S, class Child, class... Children>
-  requires is_struct_node<S>
+  requires(struct_of_fields<S>::possible)
+struct joined<S, Child, Children...> {
+  using type = typename struct_of_fields<S>::template to<Child, Children...>;
+};
+template <class S, class Child, class... Children>
+  requires(is_struct_node<S> && !struct_of_fields<S>::possible)
 struct joined<S, Child, Children...> {
   using type = typename mapped_struct<S, first_leaf<Child, Children...>>::type;
   static_assert(requires(Child (&c)(), Children (&... cs)()) { type{c(), cs()...}; },

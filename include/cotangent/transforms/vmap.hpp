@@ -74,8 +74,20 @@ template <class A, class B, class Axes, int Leaf> struct unbatched<std::pair<A, 
 template <class C, std::size_t N, class Axes, int Leaf> struct unbatched<std::array<C, N>, Axes, Leaf> {
   using type = std::array<typename unbatched<C, Axes, Leaf>::type, N>;
 };
+/// A struct over the types of its fields is the tuple of them under its name.
+template <class S, class Tuple> struct struct_of_tuple;
+template <class S, class... T> struct struct_of_tuple<S, std::tuple<T...>> {
+  using type = typename struct_of_fields<S>::template to<T...>;
+};
+template <class S> struct tuple_of_struct;
+template <template <class...> class S, class... T> struct tuple_of_struct<S<T...>> {
+  using type = std::tuple<T...>;
+};
 template <class S, class Axes, int Leaf>
-  requires is_struct_node<S>
+  requires(struct_of_fields<S>::possible)
+struct unbatched<S, Axes, Leaf> : struct_of_tuple<S, typename unbatched<typename tuple_of_struct<S>::type, Axes, Leaf>::type> {};
+template <class S, class Axes, int Leaf>
+  requires(is_struct_node<S> && !struct_of_fields<S>::possible)
 struct unbatched<S, Axes, Leaf> {
   static constexpr bool mapped = [] {
     for (int i = 0; i < leaf_count<S>; ++i)
@@ -109,7 +121,10 @@ struct batched<S, Axes, Size, Leaf> {
   using type = S;
 };
 template <class S, class Axes, extent Size, int Leaf>
-  requires(is_struct_node<S> && leaf_count<S> > 0)
+  requires(struct_of_fields<S>::possible && leaf_count<S> > 0)
+struct batched<S, Axes, Size, Leaf> : struct_of_tuple<S, typename batched<typename tuple_of_struct<S>::type, Axes, Size, Leaf>::type> {};
+template <class S, class Axes, extent Size, int Leaf>
+  requires(is_struct_node<S> && !struct_of_fields<S>::possible && leaf_count<S> > 0)
 struct batched<S, Axes, Size, Leaf> {
   using type = typename struct_rebind<S>::template to<batched_family<Axes::out(Leaf), Size>::template type>;
 };
