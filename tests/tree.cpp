@@ -57,6 +57,21 @@ TEST_CASE("a plain struct is a tree") {
   CHECK(doubled.x(2) == 3);
 }
 
+template <class X, class Y> struct two {
+  X x{};
+  Y y{};
+};
+
+TEST_CASE("a struct over the types of its fields is a tree of any leaves") {
+  using arrays = two<ct::array<float, 3>, two<int, std::tuple<ct::array<double>>>>;
+  static_assert(ct::tree<arrays> && ct::leaf_count<arrays> == 3);
+  static_assert(std::is_same_v<ct::rebind_tree<arrays, ct::view>, two<ct::view<float, 3>, two<ct::view<int>, std::tuple<ct::view<double>>>>>);
+  const arrays a{{1, 2, 3}, {4, {5.0}}};
+  const auto sizes = ct::tree_map([]<class L>(const L&) { return ct::leaf_traits<L>::extents.rank; }, a);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(sizes)>, two<int, two<int, std::tuple<int>>>>);
+  CHECK((sizes.x == 1 && sizes.y.x == 0));
+}
+
 TEST_CASE("make_tree constructs its leaves in place") {
   const float* block = nullptr;
   const auto t = ct::make_tree<std::tuple<ct::array<float, 40, 40>, float>>(

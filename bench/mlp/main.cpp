@@ -15,7 +15,7 @@ namespace {
 
 struct our_side {
   network<ct::array> net;
-  adam_state<ct::array> state;
+  adam_state state = optimizer.init(net);
   minibatch data;
 
   our_side() {

@@ -25,10 +25,8 @@ template <template <class, ct::extent...> class A> struct network {
   A<float, classes> b3;
 };
 
-template <template <class, ct::extent...> class A> struct adam_state {
-  network<A> mean, square;
-  A<float> steps;
-};
+constexpr auto optimizer = ct::optimizers::adam(1e-3);
+using adam_state = decltype(optimizer.init(network<ct::array>()));
 
 /// The samples, as in jax_baselines.py.
 struct data_set {
@@ -64,6 +62,6 @@ struct minibatch {
 };
 
 /// The loss of the minibatch, with which net and state are updated.
-float train_step(network<ct::array>& net, adam_state<ct::array>& state, const minibatch& data);
+float train_step(network<ct::array>& net, adam_state& state, const minibatch& data);
 
 }  // namespace mlp

@@ -11,7 +11,8 @@ template <class P, class T> constexpr auto squared_error(const P& predictions, c
 template <class P, class T> constexpr auto l2_loss(const P& predictions, const T& targets) { return 0.5 * squared_error(predictions, targets); }
 /// (p - t)^2 / 2 where |p - t| is at most delta, delta (|p - t| - delta / 2) beyond (Huber, 1964).
 template <class P, class T> constexpr auto huber_loss(const P& predictions, const T& targets, double delta = 1) {
-  const auto error = abs(predictions - targets), quadratic = minimum(error, delta);
+  const auto error = abs(predictions - targets);
+  const auto quadratic = minimum(error, delta);
   return 0.5 * quadratic * quadratic + delta * (error - quadratic);
 }
 /// log(cosh(p - t))

@@ -155,9 +155,12 @@ template <class R> struct add_decayed_weights {
   R weight_decay;
   constexpr explicit add_decayed_weights(const R& r) : weight_decay(r) {}
   template <tree P> constexpr auto init(const P& params) const { return steps_for<R>(params); }
-  template <tree U, class S, tree P> constexpr auto update(const U& updates, const S& state, const P& params) const {
-    const auto r = rate_of(weight_decay, state);
-    return std::tuple(tree_map([&](const auto& u, const auto& p) { return evaluated(u + as<value_type_of<decltype(u)>>(r) * p); }, updates, params), after_step<R>(state));
+  template <tree U, class S, class... P> constexpr auto update(const U& updates, const S& state, const P&... params) const {
+    static_assert(sizeof...(P) == 1, "optimizers: this one needs the parameters: update(gradients, state, params)");
+    if constexpr (sizeof...(P) == 1) {
+      const auto r = rate_of(weight_decay, state);
+      return std::tuple(tree_map([&](const auto& u, const auto& p) { return evaluated(u + as<value_type_of<decltype(u)>>(r) * p); }, updates, params...), after_step<R>(state));
+    } else return std::tuple(updates, state);
   }
 };
 
@@ -185,7 +188,7 @@ struct ema {
   template <tree U, class S, class... P> constexpr auto update(const U& updates, const S& state, const P&...) const {
     const auto count = next(state.count);
     const auto average = tree_map([&](const auto& u, const auto& a) { return evaluated(moment(decay, a, u)); }, updates, state.average);
-    const auto whole = [&](const auto& a) { return evaluated(chosen(debias, a * bias_correction<value_type_of<decltype(a)>>(decay, count), a)); };
+    const auto whole = [&](const auto& a) { return evaluated(chosen(debias, a / debiasing<value_type_of<decltype(a)>>(decay, count), a)); };
     return std::tuple(tree_map(whole, average), average_state{count, average});
   }
 };
@@ -194,11 +197,19 @@ struct adam_options {
   double b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0;
   bool nesterov = false;
 };
-/// The mean of the gradients as Adam takes it.
-template <class O, class M, class G, class C> constexpr auto mean_of_adam(const O& o, const M& mu, const G& g, const C& count) {
+/// The mean of the gradients as Adam takes it, times a number.
+template <class O, class M, class G, class C, class F> constexpr auto mean_of_adam(const O& o, const M& mu, const G& g, const C& count, const F& factor) {
   using T = value_type_of<M>;
-  const auto now = bias_correction<T>(o.b1, count);
-  return chosen(o.nesterov, o.b1 * bias_correction<T>(o.b1, count + 1) * mu + (1 - o.b1) * now * g, now * mu);
+  const auto now = factor / debiasing<T>(o.b1, count);
+  const auto next = factor / debiasing<T>(o.b1, count + 1);
+  return chosen(o.nesterov, o.b1 * next * mu + (1 - o.b1) * now * g, now * mu);
+}
+/// That over sqrt(nu / (1 - b2^count) + eps_root) + eps. The root of 1 - b2^count is taken out of both, which saves a product per element.
+template <class O, class M, class V, class G, class C> constexpr auto step_of_adam(const O& o, const M& mu, const V& nu, const G& g, const C& count) {
+  const auto left = debiasing<value_type_of<V>>(o.b2, count);
+  const auto root = sqrt(left);
+  const auto squares = o.eps_root == 0 ? nu : evaluated(nu + o.eps_root * left);
+  return evaluated(mean_of_adam(o, mu, g, count, root) / (sqrt(squares) + o.eps * root));
 }
 /// Mean over the root of the mean of squares, both less their bias (Kingma and Ba, 2015; Dozat, 2016).
 struct scale_by_adam : adam_options {
@@ -208,10 +219,7 @@ struct scale_by_adam : adam_options {
     const auto count = next(state.count);
     const auto mu = tree_map([&](const auto& g, const auto& m) { return evaluated(moment(b1, m, g)); }, updates, state.mu);
     const auto nu = tree_map([&](const auto& g, const auto& v) { return evaluated(moment(b2, v, g * g)); }, updates, state.nu);
-    const auto step = [&](const auto& g, const auto& m, const auto& v) {
-      using T = value_type_of<decltype(g)>;
-      return evaluated(mean_of_adam(*this, m, g, count) / (sqrt(bias_correction<T>(b2, count) * v + eps_root) + eps));
-    };
+    const auto step = [&](const auto& g, const auto& m, const auto& v) { return step_of_adam(*this, m, v, g, count); };
     return std::tuple(tree_map(step, updates, mu, nu), moments_state{count, mu, nu});
   }
 };
@@ -229,10 +237,10 @@ struct scale_by_amsgrad : amsgrad_options {
     const auto count = next(state.count);
     const auto mu = tree_map([&](const auto& g, const auto& m) { return evaluated(moment(b1, m, g)); }, updates, state.mu);
     const auto nu = tree_map([&](const auto& g, const auto& v) { return evaluated(moment(b2, v, g * g)); }, updates, state.nu);
-    const auto largest = [&](const auto& v, const auto& max) { return evaluated(maximum(max, bias_correction<value_type_of<decltype(v)>>(b2, count) * v)); };
+    const auto largest = [&](const auto& v, const auto& max) { return evaluated(maximum(max, v / debiasing<value_type_of<decltype(v)>>(b2, count))); };
     const auto nu_max = tree_map(largest, nu, state.nu_max);
     const auto step = [&](const auto& m, const auto& v) {
-      return evaluated(bias_correction<value_type_of<decltype(m)>>(b1, count) * m / (sqrt(v + eps_root) + eps));
+      return evaluated(1 / debiasing<value_type_of<decltype(m)>>(b1, count) * m / (sqrt(v + eps_root) + eps));
     };
     return std::tuple(tree_map(step, mu, nu_max), amsgrad_state{count, mu, nu, nu_max});
   }
@@ -249,7 +257,7 @@ struct scale_by_adamax : adamax_options {
     const auto count = next(state.count);
     const auto mu = tree_map([&](const auto& g, const auto& m) { return evaluated(moment(b1, m, g)); }, updates, state.mu);
     const auto nu = tree_map([&](const auto& g, const auto& v) { return evaluated(maximum(abs(g) + eps, b2 * v)); }, updates, state.nu);
-    const auto step = [&](const auto& m, const auto& v) { return evaluated(bias_correction<value_type_of<decltype(m)>>(b1, count) * m / v); };
+    const auto step = [&](const auto& m, const auto& v) { return evaluated(1 / debiasing<value_type_of<decltype(m)>>(b1, count) * m / v); };
     return std::tuple(tree_map(step, mu, nu), moments_state{count, mu, nu});
   }
 };
@@ -267,7 +275,8 @@ struct scale_by_belief : belief_options {
     const auto mu = tree_map([&](const auto& g, const auto& m) { return evaluated(moment(b1, m, g)); }, updates, state.mu);
     const auto nu = tree_map([&](const auto& g, const auto& m, const auto& v) { return evaluated(moment(b2, v, (g - m) * (g - m)) + eps_root); }, updates, mu, state.nu);
     const auto step = [&](const auto& g, const auto& m, const auto& v) {
-      return evaluated(mean_of_adam(*this, m, g, count) / (sqrt(bias_correction<value_type_of<decltype(g)>>(b2, count) * v) + eps));
+      const auto root = sqrt(debiasing<value_type_of<decltype(v)>>(b2, count));
+      return evaluated(mean_of_adam(*this, m, g, count, root) / (sqrt(v) + eps * root));
     };
     return std::tuple(tree_map(step, updates, mu, nu), moments_state{count, mu, nu});
   }
@@ -275,6 +284,7 @@ struct scale_by_belief : belief_options {
 
 struct yogi_options {
   double b1 = 0.9, b2 = 0.999, eps = 1e-3, eps_root = 0, initial_accumulator_value = 1e-6;
+  static constexpr bool nesterov = false;
 };
 /// Adam whose mean of squares changes by no more than the square (Zaheer et al., 2018).
 struct scale_by_yogi : yogi_options {
@@ -286,11 +296,8 @@ struct scale_by_yogi : yogi_options {
     const auto count = next(state.count);
     const auto mu = tree_map([&](const auto& g, const auto& m) { return evaluated(moment(b1, m, g)); }, updates, state.mu);
     const auto nu = tree_map([&](const auto& g, const auto& v) { return evaluated(v - (1 - b2) * sign(v - g * g) * (g * g)); }, updates, state.nu);
-    const auto step = [&](const auto& m, const auto& v) {
-      using T = value_type_of<decltype(m)>;
-      return evaluated(bias_correction<T>(b1, count) * m / (sqrt(bias_correction<T>(b2, count) * v + eps_root) + eps));
-    };
-    return std::tuple(tree_map(step, mu, nu), moments_state{count, mu, nu});
+    const auto step = [&](const auto& g, const auto& m, const auto& v) { return step_of_adam(*this, m, v, g, count); };
+    return std::tuple(tree_map(step, updates, mu, nu), moments_state{count, mu, nu});
   }
 };
 
@@ -309,13 +316,11 @@ struct scale_by_radam : radam_options {
     // In double: of the first steps little is left by the difference.
     const double limit = 2 / (1 - b2) - 1;
     const auto steps = evaluated(astype<double>(count));
-    const auto length = evaluated(limit - 2 * steps * (bias_correction<double>(b2, count) - 1));
+    const auto length = evaluated(limit - 2 * steps * (1 / debiasing<double>(b2, count) - 1));
     const auto rectified = evaluated(length >= threshold);
     const auto factor = evaluated(sqrt((length - 4) * (length - 2) * (limit / ((limit - 4) * (limit - 2))) / length));
     const auto step = [&](const auto& g, const auto& m, const auto& v) {
-      using T = value_type_of<decltype(g)>;
-      const auto mean = mean_of_adam(*this, m, g, count);
-      return evaluated(where(rectified, astype<T>(factor) * mean / (sqrt(bias_correction<T>(b2, count) * v + eps_root) + eps), mean));
+      return evaluated(where(rectified, astype<value_type_of<decltype(g)>>(factor) * step_of_adam(*this, m, v, g, count), mean_of_adam(*this, m, g, count, 1)));
     };
     return std::tuple(tree_map(step, updates, mu, nu), moments_state{count, mu, nu});
   }

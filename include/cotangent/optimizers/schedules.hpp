@@ -50,7 +50,7 @@ constexpr auto exponential_decay(double init, double transition_steps, double de
     constexpr double inf = std::numeric_limits<double>::infinity();
     const double begin = o.transition_begin > 0 ? o.transition_begin : 0;
     const bool is_constant = !(transition_steps > 0) || decay_rate == 0, ends = o.end_value == o.end_value && !is_constant;
-    const auto from = clip(t - begin, 0, inf), p = from / (is_constant ? 1 : transition_steps);
+    const auto p = clip(t - begin, 0, inf) / (is_constant ? 1 : transition_steps);
     const auto v = init * pow(is_constant ? 1 : decay_rate, chosen(o.staircase, floor(p), p));
     return clip(v, ends && decay_rate < 1 ? o.end_value : -inf, ends && decay_rate >= 1 ? o.end_value : inf);
   }};

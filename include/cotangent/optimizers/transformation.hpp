@@ -71,11 +71,11 @@ constexpr double log_of(double b) {
   for (int k = 1; k < 4000 && sum + power / k != sum; k += 2) sum += power / k, power *= z * z;
   return 2 * sum;
 }
-/// 1 / (1 - decay^count): what a moment that started at zero is multiplied with to be a mean. Exact to roundings, also for a decay near 1.
-template <class T, class H, class C> constexpr auto bias_correction(const H& decay, const C& count) {
+/// 1 - decay^count: what a moment that started at zero has of a mean. Exact to roundings, also for a decay near 1.
+template <class T, class H, class C> constexpr auto debiasing(const H& decay, const C& count) {
   const auto steps = astype<T>(count);
-  if constexpr (number<H>) return -1 / expm1(steps * log_of(double(decay)));
-  else return -1 / expm1(steps * log1p(as<T>(decay - 1)));
+  if constexpr (number<H>) return -expm1(steps * log_of(double(decay)));
+  else return -expm1(steps * log1p(as<T>(decay - 1)));
 }
 
 /// The square root of the sum of all squares.
@@ -101,10 +101,11 @@ template <class F> struct leaf_transformation {
   F f;
   template <tree P> constexpr std::tuple<> init(const P&) const { return {}; }
   template <tree U, class S, class... P> constexpr auto update(const U& updates, const S& state, const P&... params) const {
-    static_assert(std::is_invocable_v<F, const first_leaf<U>&, const first_leaf<P>&...> || std::is_invocable_v<F, const first_leaf<U>&>,
-                  "optimizers: update needs the parameters as well: update(gradients, state, params)");
-    if constexpr (std::is_invocable_v<F, const first_leaf<U>&>) return std::tuple(tree_map(f, updates), state);
-    else return std::tuple(tree_map(f, updates, params...), state);
+    constexpr bool alone = std::is_invocable_v<F, const first_leaf<U>&>;
+    static_assert(alone || sizeof...(P) == 1, "optimizers: this one needs the parameters: update(gradients, state, params)");
+    if constexpr (alone) return std::tuple(tree_map(f, updates), state);
+    else if constexpr (sizeof...(P) == 1) return std::tuple(tree_map(f, updates, params...), state);
+    else return std::tuple(updates, state);
   }
 };
 
@@ -117,8 +118,9 @@ template <class... T> struct chain {
     return std::apply([&](const T&... part) { return std::tuple<decltype(part.init(params))...>(part.init(params)...); }, parts);
   }
   template <tree U, class... S, class... P> constexpr auto update(const U& gradients, const std::tuple<S...>& state, const P&... params) const {
-    static_assert(sizeof...(S) == sizeof...(T), "optimizers: the state is of a chain of another length");
-    return from<0>(gradients, state, std::tuple<>(), params...);
+    static_assert(sizeof...(S) == sizeof...(T), "optimizers: this is not the state of this chain, which has another number of transformations");
+    if constexpr (sizeof...(S) == sizeof...(T)) return from<0>(gradients, state, std::tuple<>(), params...);
+    else return std::tuple(gradients, state);
   }
 
  private:

@@ -79,7 +79,10 @@ template <class Tree, class Like> struct unravel_tree {
   template <tensor V> constexpr auto operator()(const V& vector) const {
     if constexpr (traced<V>) {
       static_assert(!std::is_same_v<Like, leaf_shapes<leaf_count<Tree>>>, "unravel: in a trace the extents of the leaves must be known; ravel the tree there");
-      return make_tree<rebind_tree<Tree, var>>([&](auto, auto i) { return leaf<decltype(i)::value>(vector, leaf_types<Tree>{}); });
+      static_cast<void>(leaf<0>(vector, leaf_types<Tree>{}));  // a wrong size is told here: compilers name the user's line if it is near
+      return make_tree<rebind_tree<Tree, var>>([&]<class Leaf>(std::type_identity<Leaf>, auto i) {
+        return Leaf(value(leaf<decltype(i)::value>(vector, leaf_types<Tree>{})));  // has that type but for errors
+      });
     } else return copies(evaluated(vector));
   }
 
