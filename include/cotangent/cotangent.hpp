@@ -9,6 +9,10 @@
 #include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/nn/pooling.hpp>
+#include <cotangent/numpy/series.hpp>
+#include <cotangent/numpy/shapes.hpp>
+#include <cotangent/numpy/special.hpp>
+#include <cotangent/numpy/statistics.hpp>
 #include <cotangent/optimizers/losses.hpp>
 #include <cotangent/optimizers/optimizers.hpp>
 #include <cotangent/random/random.hpp>

@@ -1,0 +1,65 @@
+#pragma once
+/// Functions of jax.scipy.special.
+
+#include <cotangent/numpy/elementwise.hpp>
+
+namespace cotangent {
+
+template <tensor X> constexpr auto gammaln(const X& x) { return lgamma(x); }
+template <tensor X> constexpr auto expit(const X& x) { return logistic(x); }
+/// log(p / (1 - p))
+template <tensor X> constexpr auto logit(const X& p) {
+  return composed([](auto v) { return log(v / (1 - v)); }, p);
+}
+/// log |B(a, b)|
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto betaln(const A& a, const B& b) {
+  return composed([](auto x, auto y) { return lgamma(x) + lgamma(y) - lgamma(x + y); }, a, b);
+}
+/// x log(y), 0 where x is 0, also for y = 0; derivatives likewise.
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto xlogy(const A& x, const B& y) {
+  return composed([](auto a, auto b) {
+    const auto safe = where(a == 0, 1, b);
+    return where(a == 0, 0 * safe, a * log(safe));
+  }, x, y);
+}
+/// x log(1 + y), 0 where x is 0.
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto xlog1py(const A& x, const B& y) {
+  return composed([](auto a, auto b) {
+    const auto safe = where(a == 0, 0, b);
+    return where(a == 0, 0 * safe, a * log1p(safe));
+  }, x, y);
+}
+/// -x log(x): 0 at 0, -infinity below.
+template <tensor X> constexpr auto entr(const X& x) {
+  return composed([](auto v) { return where(v < 0, -__builtin_inf(), -xlogy(v, v)); }, x);
+}
+/// x log(x / y): 0 for x = 0 and y >= 0, infinite where x or y is negative, or y alone is 0.
+template <class A, class B> requires tensor_pair<A, B>
+constexpr auto rel_entr(const A& x, const B& y) {
+  return composed([](auto a, auto b) {
+    const auto both = a > 0 && b > 0, none = a == 0 && b >= 0;
+    const auto p = where(both, a, 1), q = where(both, b, 1);
+    return where(both, p * (log(p) - log(q)), where(none, 0 * p, __builtin_inf()));
+  }, x, y);
+}
+/// The normal distribution function.
+template <tensor X> constexpr auto ndtr(const X& x) { return 0.5 * erfc(x * -0.70710678118654752440); }
+/// Its logarithm, by its asymptotic series far below 0 (Abramowitz and Stegun, 26.2.12).
+template <tensor X> constexpr auto log_ndtr(const X& x) {
+  return composed([](auto v) {
+    using T = typename decltype(1.0 * v)::value_type;
+    constexpr double low = sizeof(T) == 8 ? -20 : -10;
+    const auto near = where(v < low, low, v), far = where(v < low, v, low);
+    const auto above = where(near > 0.625, log1p(-ndtr(where(near > 0.625, -near, -1))), log(ndtr(where(near > 0.625, 0, near))));
+    const auto r = 1 / (far * far);
+    const auto series = 1 - r * (1 - 3 * r * (1 - 5 * r * (1 - 7 * r * (1 - 9 * r))));
+    return where(v < low, -0.5 * far * far - log(-far) - 0.91893853320467274178 + log(series), above);
+  }, x);
+}
+/// The inverse of ndtr.
+template <tensor X> constexpr auto ndtri(const X& p) { return 1.41421356237309504880 * erf_inv(2 * p - 1); }
+
+}  // namespace cotangent
