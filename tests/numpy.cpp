@@ -144,6 +144,7 @@ TEST_CASE("on arrays") {
   CHECK((numbers(4) == 0 && numbers(5) == std::numeric_limits<double>::max()));
   CHECK((ct::array<bool, 7>(ct::equal(k, 3)) == ct::array<bool, 7>{false, false, true, true, false, false, false}));
   CHECK(bool(ct::array<bool>(ct::allclose(m, m))));
+  CHECK((ct::ones_like(row) == ct::array<double, 4>{1, 1, 1, 1} && ct::zeros_like(row + 1) == ct::array<double, 4>() && ct::full_like(k, 3)(6) == 3));
   CHECK(ct::array<double>(ct::median(m)) == 3.5);
   const auto [counts, edges] = ct::histogram<4>(m);
   CHECK((ct::array<int, 4>(counts) == ct::array<int, 4>{3, 4, 3, 2} && ct::array<double, 5>(edges)(4) == 11));

@@ -13,6 +13,30 @@ template <class F, class... X> constexpr auto composed(F f, const X&... x) {
   } else return defer_call<true>(f, x...);
 }
 
+// ---- arrays like others ----
+
+/// An array of x's dtype and shape, full of a number. Of traced values: trace/operations.hpp.
+template <class X>
+  requires(tensor<X> && !traced<X>)
+constexpr auto full_like(const X& x, double v) {
+  if constexpr (is_expression<X>) return full_like(x.evaluate(), v);
+  else {
+    using result = rebind_tree<X, array>;
+    result a = [&] {
+      if constexpr (requires { result(x.shape()); }) return result(x.shape());
+      else return result();
+    }();
+    for (auto& e : a) e = typename result::value_type(v);
+    return a;
+  }
+}
+template <class X>
+  requires(tensor<X> && !traced<X>)
+constexpr auto zeros_like(const X& x) { return full_like(x, 0); }
+template <class X>
+  requires(tensor<X> && !traced<X>)
+constexpr auto ones_like(const X& x) { return full_like(x, 1); }
+
 // ---- names ----
 
 template <tensor X> constexpr auto negative(const X& x) { return -x; }

@@ -9,7 +9,7 @@
 /// every leaf is computed at once; `ct::jit` of a whole step is one pass over the leaves.
 
 #include <cotangent/core/tree.hpp>
-#include <cotangent/trace/operations.hpp>
+#include <cotangent/numpy/elementwise.hpp>
 
 namespace cotangent::optimizers {
 
@@ -25,23 +25,16 @@ template <class A, class B> constexpr auto chosen(bool first, const A& a, const 
 
 /// A number of x's dtype, of rank 0 as x is.
 template <class X> constexpr auto number_like(const X& x, double v) {
-  if constexpr (traced<X>) return X(cotangent::full_like(value(x), v));
-  else return x * 0 + v;
+  if constexpr (is_expression<X>) return x * 0 + v;
+  else return full_like(x, v);
 }
 
 /// Arrays like the leaves of params, full of a number.
 template <tree P> constexpr auto tree_full_like(const P& params, double v) {
   return tree_map(
       [v]<class X>(const X& x) {
-        if constexpr (traced<X>) return X(cotangent::full_like(value(x), v));
-        else {
-          rebind_tree<X, array> a = [&] {
-            if constexpr (requires { rebind_tree<X, array>(x.shape()); }) return rebind_tree<X, array>(x.shape());
-            else return rebind_tree<X, array>();
-          }();
-          for (auto& e : a) e = value_type_of<X>(v);
-          return a;
-        }
+        if constexpr (number<X>) return array<X>(X(v));
+        else return full_like(x, v);
       },
       params);
 }
