@@ -146,6 +146,7 @@ TEST_CASE("on arrays") {
   CHECK(bool(ct::array<bool>(ct::allclose(m, m))));
   CHECK((ct::ones_like(row) == ct::array<double, 4>{1, 1, 1, 1} && ct::zeros_like(row + 1) == ct::array<double, 4>() && ct::full_like(k, 3)(6) == 3));
   CHECK(ct::array<double>(ct::median(m)) == 3.5);
+  CHECK((ct::array<double>(ct::quantile(m, 1.5)) == 11.0 && ct::array<double>(ct::quantile(m, -1)) == -1.0 && ct::jit([](auto v, auto q) { return ct::quantile(v, q); })(m, 2.0) == 11.0));
   const auto [counts, edges] = ct::histogram<4>(m);
   CHECK((ct::array<int, 4>(counts) == ct::array<int, 4>{3, 4, 3, 2} && ct::array<double, 5>(edges)(4) == 11));
   const auto [across, down] = ct::meshgrid(b, row);

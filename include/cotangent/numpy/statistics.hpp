@@ -65,11 +65,11 @@ template <bool Keep> struct quantile_function {
     const value last = extent_like(constant(*x.b, dtype::int32, {}, 0), n);
     value below, part;  // the place in the sorted elements: its whole part and the rest
     if (is_constant(q) && !is_symbol(n)) {
-      const double place = constant_value(q) * double(n - 1);
-      const extent whole = place >= 0 && place < double(n) ? extent(place) : 0;
+      const double asked = constant_value(q) * double(n - 1), place = asked < 0 ? 0 : asked > double(n - 1) ? double(n - 1) : asked;
+      const extent whole = place == place ? extent(place) : 0;
       below = constant(*x.b, x.type(), {}, double(whole)), part = constant(*x.b, x.type(), {}, place - double(whole));
     } else {
-      const value place = convert(q, x.type()) * (convert(last, x.type()) - 1.0);
+      const value greatest = convert(last, x.type()) - 1.0, place = min(max(convert(q, x.type()) * greatest, zeros_like(greatest)), greatest);
       below = floor(place), part = place - below;
     }
     const value one = constant(*x.b, dtype::int32, {}, 1), first = convert(below, dtype::int32);
@@ -88,14 +88,14 @@ template <class... Tags> constexpr auto quantile_from_tags() {
   static_assert(a.all || a.axes.rank == 1, "quantile, percentile, median: name one axis, or none for the whole array");
   return quantile_function<a.keepdims>{a.all, a.all ? 0 : a.axes[0]};
 }
-/// The q-quantile (q in [0, 1], a number or of rank 0) of the whole array or along an axis, between neighbours linearly; NaN if an element
+/// The q-quantile (a number or of rank 0; below 0 as 0, above 1 as 1) of the whole array or along an axis, between neighbours linearly; NaN if an element
 /// is. The derivative goes to the elements that it lies between. JAX: jnp.quantile.
 template <tensor X, class Q, class... Tags> constexpr auto quantile(const X& x, const Q& q, Tags...) {
   if constexpr (!traced<X>) return defer_call<true>([](const auto& v, const auto& u) { return quantile(v, u, Tags()...); }, x, q);
   else return apply<quantile_from_tags<Tags...>()>(x, as_var(x, q));
 }
 /// The same in percent.
-template <tensor X, class Q, class... Tags> constexpr auto percentile(const X& x, const Q& q, Tags... tags) { return quantile(x, q * 0.01, tags...); }
+template <tensor X, class Q, class... Tags> constexpr auto percentile(const X& x, const Q& q, Tags... tags) { return quantile(x, q / 100.0, tags...); }
 /// The middle element, or the mean of the two in the middle.
 template <tensor X, class... Tags> constexpr auto median(const X& x, Tags... tags) { return quantile(x, 0.5, tags...); }
 
