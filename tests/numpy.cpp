@@ -154,3 +154,37 @@ TEST_CASE("on arrays") {
   CHECK((ct::array<double, 7>(ct::convolve(row, row)) == ct::array<double, 7>{1, 4, 10, 20, 25, 24, 16}));
   CHECK(ct::array<int, 4>(ct::flatnonzero<4>(k)) == ct::array<int, 4>{0, 2, 3, 4});
 }
+
+namespace {
+
+constexpr auto of_square = [](auto a) {
+  return std::tuple(ct::linalg::expm(3.0 * a), ct::linalg::matrix_power<3>(a), ct::linalg::matrix_power<-2>(a + 3.0 * ct::eye<double, 3>()), ct::linalg::pinv(a));
+};
+constexpr auto of_tall = [](auto a, auto b) { return std::tuple(ct::linalg::pinv(a), ct::linalg::lstsq(a, b)); };
+
+}  // namespace
+
+TEST_CASE("functions of matrices") {
+  const ct::array<double, 3, 3> a{{1, 2, 0.5}, {-1, 0.3, 2}, {0.2, 1, -1}};
+  const ct::array<double, 4, 3> tall{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}, {1, 0, 2}}, poor{{1, 2, 3}, {2, 4, 6}, {-1, -2, -3}, {3, 6, 9}};
+  const ct::array<double, 4> right{1, 2, 3, 5};
+  check(flat(ct::jit([](auto a, auto tall, auto right) {
+          return std::tuple(ct::linalg::expm(a), ct::linalg::expm(20.0 * a) * 1e-8, ct::linalg::matrix_power<5>(a), ct::linalg::matrix_power<-2>(a), ct::linalg::matrix_power<0>(a), ct::linalg::pinv(tall),
+                            ct::linalg::lstsq(tall, right), ct::linalg::matrix_rank(tall), ct::linalg::cond(a));
+        })(a, tall, right)),
+        {0.7667814771, 3.8052021376, 2.7862738689, -1.532761482, 0.6156024868, 0.9602822392, -0.3648487996, 0.8499807064, 1.0013655952, -1.6843460935, -7.7363341874, -5.4676137509, 3.1559827115, -1.2501408096, -2.2579927856,
+         0.66169202851, -1.8411807750, -1.7272566966, -1.687, -10.1633, -13.322, 2.9087, -5.06657, 6.5517, 3.363, 1.1029, -15.259, -0.0179177262, -0.6656035072, -0.3848308899, 0.2887770998, 0.0745032603, -0.3269523241,
+         0.0221662593, -0.2075008158, 0.1668011009, 1, 0, 0, 0, 1, 0, 0, 0, 1, -7. / 9, -2. / 9, 1. / 3, 1. / 3, 2. / 9, 1. / 9, 0, -2. / 3, 7. / 18, 1. / 9, -1. / 6, 1. / 3, 13. / 9, -26. / 9, 16. / 9, 3, 3.6658693054},
+        2e-9);
+  const ct::array<double, 3, 4> of_poor = ct::linalg::pinv(poor);  // of rank one: its transpose over the sum of squares
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 4; ++j) CHECK(of_poor(i, j) == Approx(poor(j, i) / 210).margin(1e-15));
+  CHECK(ct::array<int>(ct::linalg::matrix_rank(poor)) == 1);
+  CHECK(ct::array<float, 2, 2>(ct::linalg::expm(ct::array<float, 2, 2>()))(0, 0) == 1);
+  check_rules_of<orders::first>(of_square, std::tuple(between<double, 3, 3>(-1, 1)));
+  check_rules_of<orders::first>(of_tall, std::tuple(between<double, 4, 3>(-1, 1), between<double, 4>(-1, 1)));
+  const auto many = between<double, 5, 3, 3>(-1, 1);
+  const ct::array<double, 5, 3, 3> at_once = ct::jit([](auto x) { return ct::linalg::expm(x); })(many), by_instance = ct::jit(ct::vmap([](auto x) { return ct::linalg::expm(x); }))(many);
+  for (ct::extent i = 0; i < at_once.size(); ++i) CHECK(at_once.data()[i] == Approx(by_instance.data()[i]).epsilon(1e-12));
+  CHECK((ct::array<double, 3>(ct::logspace<double, 3>(0, 2))(1) == Approx(10) && ct::array<float, 2, 3>(ct::tri<float, 2, 3>()) == ct::array<float, 2, 3>{{1, 0, 0}, {1, 1, 0}}));
+}

@@ -5,10 +5,11 @@
 #include <cotangent/control/control.hpp>
 #include <cotangent/core/print.hpp>
 #include <cotangent/fft/fft.hpp>
-#include <cotangent/linalg/linalg.hpp>
+#include <cotangent/linalg/matrices.hpp>
 #include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/nn/pooling.hpp>
+#include <cotangent/numpy/creation.hpp>
 #include <cotangent/numpy/series.hpp>
 #include <cotangent/numpy/shapes.hpp>
 #include <cotangent/numpy/special.hpp>

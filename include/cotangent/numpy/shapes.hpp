@@ -181,6 +181,17 @@ template <extent K = 0, tensor X> constexpr auto diag(const X& x) {
   if constexpr (X::rank() == 2) return diagonal<K>(x);
   else return apply<diagonal_matrix_function{K}>(x);
 }
+struct unit_matrices_function {
+  constexpr value operator()(value x) const {
+    if (x.rank() < 2 || !x.b->symbols.unify(x.dims()[x.rank() - 2], x.dims()[x.rank() - 1])) {
+      x.b->fail(message{} << "eye_like: square matrices are needed, got " << x.dims());
+      return x;
+    }
+    return convert(eq(iota(*x.b, dtype::int32, x.dims(), x.rank() - 2), iota(*x.b, dtype::int32, x.dims(), x.rank() - 1)), x.type());
+  }
+};
+/// Unit matrices of x's shape [..., n, n] and dtype.
+template <tensor X> constexpr auto eye_like(const X& x) { return apply<unit_matrices_function{}>(x); }
 /// The sum of the diagonal of matrices [..., m, n].
 template <extent K = 0, tensor X> constexpr auto trace(const X& x) { return sum(diagonal<K>(x), axis<-1>); }
 
