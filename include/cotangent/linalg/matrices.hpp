@@ -47,10 +47,14 @@ struct pseudoinverse {
 /// Golub and Pereyra, 1973: where the rank does not change the derivative needs no singular vectors.
 struct pseudoinverse_rule {
   constexpr auto operator()(auto primals, auto tangents) const {
-    const auto a = 1.0 * std::get<0>(primals), t = 1.0 * std::get<0>(tangents);
+    const auto a = 1.0 * std::get<0>(primals);
+    const auto t = 1.0 * std::get<0>(tangents);
     const auto p = pseudoinverse()(a);
-    const auto pt = matrix_transpose(p), tt = matrix_transpose(t);
-    const auto through = matmul(p, matmul(t, p)), left = matmul(matmul(p, pt), tt), right = matmul(tt, matmul(pt, p));
+    const auto pt = matrix_transpose(p);
+    const auto tt = matrix_transpose(t);
+    const auto through = matmul(p, matmul(t, p));
+    const auto left = matmul(matmul(p, pt), tt);
+    const auto right = matmul(tt, matmul(pt, p));
     return std::tuple(p, (left - matmul(left, matmul(a, p))) + (right - matmul(p, matmul(a, right))) - through);
   }
 };
