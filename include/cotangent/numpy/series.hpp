@@ -52,7 +52,6 @@ template <tensor Y, class D = double> constexpr auto trapezoid(const Y& y, const
   return composed([](auto v, auto h) { return apply<trapezoid_function{}>(v, h); }, y, dx);
 }
 
-/// p(0) x^(n-1) + ... + p(n-1), by Horner's rule. JAX: jnp.polyval.
 struct polynomial_function {
   constexpr value operator()(value p, value x) const {
     adopt_pair(p, x);
@@ -68,10 +67,11 @@ struct polynomial_function {
     return r;
   }
 };
+/// p(0) x^(n-1) + ... + p(n-1) for coefficients p [n] of known length, by Horner's rule; x's shape. JAX: jnp.polyval.
 template <class P, class X> requires tensor_pair<P, X>
 constexpr auto polyval(const P& p, const X& x) { return apply_mixed<polynomial_function{}>(p, x); }
 
-/// How many of the sorted numbers a are less than each of v; `right`: not greater. By bisection.
+/// How many of the sorted numbers a are less than each of v, or, `right`, not greater. By bisection.
 struct search_function {
   bool right;
   constexpr value operator()(value a, value v) const {
@@ -114,7 +114,6 @@ constexpr auto digitize(const X& x, const B& bins) { return searchsorted(bins, x
 template <class X, class B> requires tensor_pair<X, B>
 constexpr auto digitize(const X& x, const B& bins, right_tag) { return searchsorted(bins, x); }
 
-/// The values at x between points (xp, fp), xp rising, linearly; those of the ends beyond. JAX: jnp.interp.
 struct interpolation_function {
   constexpr value operator()(value x, value xp, value fp) const {
     adopt_pair(x, xp), adopt_pair(x, fp), adopt_pair(xp, fp);
@@ -135,6 +134,7 @@ struct interpolation_function {
     return select(lt(x, first_x), end(fp, 0), select(gt(x, last_x), end(fp, n - 1), inside));
   }
 };
+/// The values at x between points (xp, fp), both [n] of known length and xp rising, linearly; those of the ends beyond. x's shape. JAX: jnp.interp.
 template <class X, tensor P, tensor F> constexpr auto interp(const X& x, const P& xp, const F& fp) { return apply_mixed<interpolation_function{}>(x, xp, fp); }
 
 /// How often each of 0, ..., Length - 1 occurs among integers; greater ones are not counted, negative ones as 0. JAX: jnp.bincount.
