@@ -6,7 +6,8 @@
 ///
 /// and apply_updates(params, updates) adds. Trees of any shape, of float, double and 16-bit leaves. A transformation is a value that may be
 /// constexpr, so that a stateless function can use it; a rate may also be a traced value or a schedule (schedules.hpp). Outside a trace
-/// every leaf is computed at once; `ct::jit` of a whole step is one pass over the leaves.
+/// every leaf is computed at once; `ct::jit` of a whole step is one pass over the leaves. For parameters on a device the state is made by
+/// ct::jit([](const auto& params) { return optimizer.init(params); }).
 
 #include <cotangent/core/tree.hpp>
 #include <cotangent/numpy/elementwise.hpp>
