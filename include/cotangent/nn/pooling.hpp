@@ -129,11 +129,9 @@ template <reduction By, shape Window, convolution_options Options> struct reduce
 
 template <reduction By, shape Window, convolution_options Options, traced X> constexpr auto reduction_of_windows(const X& x) {
   constexpr window_reduction_function<By, Window, Options> reduce;
-  // Clang names the user's line if no more calls than these are between.
-  if constexpr (!signature_of<reduce, X>.valid) return apply_traced<reduce>(x);
-  else if constexpr ((By == reduction::max || By == reduction::min) && is_floating(dtype_of<typename X::value_type>))
+  if constexpr (signature_of<reduce, X>.valid && (By == reduction::max || By == reduction::min) && is_floating(dtype_of<typename X::value_type>))
     return custom_jvp(reduce_windows<By, Window, Options>{}, window_rule<By, Window, Options>{})(x);
-  else return reduce_windows<By, Window, Options>{}(x);
+  else return apply_traced<reduce>(x);  // Clang names the user's line behind an error if no more calls are between
 }
 
 /// The sum, product, largest or smallest element of each window of x, whose extents are given for all axes: ct::reduce_window<ct::reduction::max, 1, 2, 2, 1>(x).

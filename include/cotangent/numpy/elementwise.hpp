@@ -22,10 +22,7 @@ constexpr auto full_like(const X& x, double v) {
   if constexpr (is_expression<X>) return full_like(x.evaluate(), v);
   else {
     using result = rebind_tree<X, array>;
-    result a = [&] {
-      if constexpr (requires { result(x.shape()); }) return result(x.shape());
-      else return result();
-    }();
+    result a(uninitialized, x.shape());
     for (auto& e : a) e = typename result::value_type(v);
     return a;
   }

@@ -109,10 +109,7 @@ template <class Tree, class Like> struct unravel_tree {
     auto next = vector.begin();
     return make_tree<result>([&]<class Leaf>(std::type_identity<Leaf>, auto i) {
       using T = typename leaf_traits<Leaf>::value_type;
-      Leaf a = [&] {
-        if constexpr (has_run_time_extents(types<Leaf>{})) return Leaf(shape_of<decltype(i)::value, Leaf>());
-        else return Leaf();
-      }();
+      Leaf a(uninitialized, shape_of<decltype(i)::value, Leaf>());
       for (T& e : a) e = static_cast<T>(*next++);
       return a;
     });
@@ -133,10 +130,7 @@ template <tree T> constexpr auto ravel_tree(const T& t) {
       else return std::tuple(vector, unravel_tree<T, std::tuple<>>{});
     } else {
       using element = typename decltype(var_of<d, shape{}>(value()))::value_type;
-      array<element, total_size(leaf_types<T>{})> vector = [&] {
-        if constexpr (has_dyn) return array<element, dyn>({(shape_of_leaf(get_leaf<I>(t)).size() + ...)});
-        else return array<element, total_size(leaf_types<T>{})>();
-      }();
+      array<element, total_size(leaf_types<T>{})> vector(uninitialized, {(shape_of_leaf(get_leaf<I>(t)).size() + ...)});
       auto next = vector.begin();
       (append_elements(get_leaf<I>(t), next), ...);
       if constexpr (has_dyn) return std::tuple(std::move(vector), unravel_tree<T, leaf_shapes<leaf_count<T>>>{{shape_of_leaf(get_leaf<I>(t))...}});
