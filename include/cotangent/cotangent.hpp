@@ -19,4 +19,5 @@
 #include <cotangent/random/random.hpp>
 #include <cotangent/trace/convolution.hpp>
 #include <cotangent/trace/ravel.hpp>
+#include <cotangent/transforms/collectives.hpp>
 #include <cotangent/transforms/custom.hpp>

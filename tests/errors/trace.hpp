@@ -1,7 +1,7 @@
 #pragma once
 /// What jit does first: the trace of F for arguments of the types V. It needs no backend, so these tests are fast.
 
-#include <cotangent/transforms/vmap.hpp>
+#include <cotangent/transforms/collectives.hpp>
 
 namespace ct = cotangent;
 

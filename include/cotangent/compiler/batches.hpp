@@ -24,7 +24,7 @@ class axis_namer {
 
   /// Whether each array has at most one such axis, and all that has to do with it is known to leave it as it is.
   constexpr bool fits() const { return fits_; }
-  constexpr extent named() const { return axis_name + rows_; }
+  constexpr extent named() const { return named_axis + rows_; }
 
   /// The graph with the name in place of the extents.
   constexpr graph run() const {

@@ -34,7 +34,7 @@ constexpr int only_axis(const shape& dims, extent e) {
 }
 
 /// Added to the extent of an axis that is to be told from others of the same extent (axis_namer).
-inline constexpr extent axis_name = extent(1) << 40;
+inline constexpr extent named_axis = extent(1) << 40;
 
 /// The nodes of a graph that work instance by instance, where the one axis of extent `instances` is that of the instances.
 ///
@@ -58,7 +58,7 @@ class by_instance {
     inside_.assign(g_.nodes.size(), false);
   }
 
-  constexpr extent count() const { return is_symbol(instances_) ? run_time_count : instances_ % axis_name; }
+  constexpr extent count() const { return is_symbol(instances_) ? run_time_count : instances_ % named_axis; }
   constexpr int axis_of(int n) const { return only_axis(g_[n].dims, instances_); }
   /// The extents of node n's array for one instance; of all of it, if all instances share it.
   constexpr shape own_dims(int n) const {

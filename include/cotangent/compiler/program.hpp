@@ -18,8 +18,19 @@ template <class F, class... V> struct make_pruned {
   constexpr graph operator()() const { return prune_results(thaw(unpruned_function<F, V...>)); }
 };
 template <class F, class... V> inline constexpr auto pruned_function = freeze<make_pruned<F, V...>{}>();
+/// The function of `g` with results of zeros and an error.
+constexpr graph without_result(const graph& g, const message& why) {
+  builder b;
+  replay r(g, b);
+  copy_inputs(r);
+  for (int o : g.outputs) b.g.outputs.push_back(constant(b, g[o].type, g[o].dims, 0).id);
+  graph failed = b.finish();
+  failed.error = why;
+  return failed;
+}
 template <class F, class... V> struct make_simplified {
   constexpr graph operator()() const {
+    if (const message why = unbound_axis(thaw(traced_function<F, V...>)); !why.empty()) return without_result(thaw(traced_function<F, V...>), why);
     // With bodies, each pass is an evaluation of its own.
     if constexpr (std::remove_cvref_t<decltype(traced_function<F, V...>)>::sizes.graphs > 1) return share_calls(thaw(pruned_function<F, V...>));
     else return simplify(thaw(traced_function<F, V...>));

@@ -158,9 +158,9 @@ struct checkpoint_p : several_results {
     flag_list mapped;
     sequence<int> in_axes, out_axes;
     for (int k = 0; k < c.count; ++k) mapped.push_back(batched[k]), in_axes.push_back(batched[k] ? 0 : not_mapped);
-    flags = reached_outputs(body, mapped);
+    flags = reached_outputs(body, mapped, c.b->axis);
     for (char o : flags) out_axes.push_back(o ? 0 : not_mapped);
-    results = write(*c.b, batch_graph(body, in_axes, out_axes, is_symbol(size) ? dyn : size), operands_of(c));
+    results = write(*c.b, batch_graph(body, in_axes, out_axes, is_symbol(size) ? dyn : size, c.b->axis), operands_of(c));
   }
 
   static constexpr void needs(const call& c, const flag_list&, flag_list& operands) { operands.assign(std::size_t(c.count), true); }

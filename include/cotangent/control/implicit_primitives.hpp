@@ -141,7 +141,7 @@ struct linear_solve_p : several_results {
       in_axes.assign(n, 0);
       for (std::size_t k = 0; k < constants; ++k) in_axes.push_back(batched[first + k] ? 0 : not_mapped);
       first += constants;
-      g = batch_graph(g, in_axes, out_axes, is_symbol(size) ? dyn : size);
+      g = batch_graph(g, in_axes, out_axes, is_symbol(size) ? dyn : size, c.b->axis);
     };
     map_body(s.product, s.product_constants.size());
     map_body(s.solve, s.solve_constants.size());
@@ -266,7 +266,7 @@ struct root_p : several_results {
       in_axes.assign(states, 0);
       for (std::size_t k = 0; k < constants; ++k) in_axes.push_back(batched[first + k] ? 0 : not_mapped);
       first += constants;
-      g = batch_graph(g, in_axes, out_axes, is_symbol(size) ? dyn : size);
+      g = batch_graph(g, in_axes, out_axes, is_symbol(size) ? dyn : size, c.b->axis);
     };
     map_body(s.f, n, s.f_constants.size());
     map_body(s.solve, n, s.solve_constants.size());

@@ -16,8 +16,8 @@ constexpr flag_list dependent_outputs(const graph& g, const flag_list& active) {
   return r;
 }
 /// The same for dependence of any kind. (Of calls with large bodies each result depends on every operand: to look would cost
-/// constant evaluation too much.)
-constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
+/// constant evaluation too much.) Along `axis` collectives are of one value for all instances, or of one for each.
+constexpr flag_list reached_outputs(const graph& g, const flag_list& from, const shape& axis = {}) {
   constexpr std::size_t small = 100;  // nodes
   const auto has_small_bodies = [&](int call) {
     std::size_t nodes = 0;
@@ -28,8 +28,13 @@ constexpr flag_list reached_outputs(const graph& g, const flag_list& from) {
   for (std::size_t i = 0; i < g.inputs.size(); ++i) reached[std::size_t(g.inputs[i])] = from[i];
   for (int n = 0; n < g.size(); ++n) {
     if (g[n].is_input()) continue;
+    if (works_along(g, n, axis)) {
+      reached[std::size_t(n)] = g[n].op->varies;
+      continue;
+    }
     const bool is_element = g[n].op->kind == role::element && has_small_bodies(g.operand(n, 0));
     const int of = is_element ? g.operand(n, 0) : n;
+    if (body_works_along(g, of, axis)) reached[std::size_t(n)] = true;
     flag_list needs;
     if (is_element) {
       flag_list used(std::size_t(result_count(g, of)), false);
@@ -166,7 +171,7 @@ constexpr sequence<shape> shapes_of(const sequence<value>& v) {
 
 /// Marks the carries that an active value flows into, step after step. The body's inputs are `before` others, the
 /// carries, and more; its outputs begin with the carries.
-constexpr void spread_over_carries(const graph& body, std::size_t before, std::size_t carries, flag_list& active, flag_list (*flow)(const graph&, const flag_list&)) {
+constexpr void spread_over_carries(const graph& body, std::size_t before, std::size_t carries, flag_list& active, const auto& flow) {
   for (bool changed = true; changed;) {
     changed = false;
     const flag_list out = flow(body, active);

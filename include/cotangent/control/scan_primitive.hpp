@@ -74,7 +74,7 @@ struct scan_p : several_results {
 
   /// Per input of the body, whether it is active, when the operands that `active` names are: carries that an active
   /// value flows into are too.
-  static constexpr flag_list active_inputs(const scan_call& s, const flag_list& active, flag_list (*flow)(const graph&, const flag_list&)) {
+  static constexpr flag_list active_inputs(const scan_call& s, const flag_list& active, const auto& flow) {
     flag_list flags;
     flags.reserve(active.size() + 1);
     if (s.indexed) flags.push_back(false);
@@ -215,7 +215,8 @@ struct scan_p : several_results {
     scan_call s = read(c);
     flag_list given;
     for (int k = 0; k < c.count; ++k) given.push_back(batched[k]);
-    const flag_list active = active_inputs(s, given, reached_outputs), out = reached_outputs(s.body, active);
+    const auto reached = [&](const graph& g, const flag_list& from) { return reached_outputs(g, from, c.b->axis); };
+    const flag_list active = active_inputs(s, given, reached), out = reached(s.body, active);
     sequence<int> in_axes, out_axes;
     for (char a : active) in_axes.push_back(a ? 0 : not_mapped);
     for (char o : out) out_axes.push_back(o ? 0 : not_mapped);
@@ -223,7 +224,7 @@ struct scan_p : several_results {
       if (active[s.carry(k)]) s.carries[k] = batched_operand(s.carries[k], batched[k], size), out_axes[k] = 0;
     for (std::size_t k = 0; k < s.xs.size(); ++k)
       if (batched[s.carries.size() + k]) s.xs[k] = move_axis(s.xs[k], 0, 1);
-    s.body = batch_graph(s.body, in_axes, out_axes, is_symbol(size) ? dyn : size);
+    s.body = batch_graph(s.body, in_axes, out_axes, is_symbol(size) ? dyn : size, c.b->axis);
     const std::size_t carries = s.carries.size();
     const sequence<value> r = write(*c.b, std::move(s));
     for (std::size_t o = 0; o < r.size(); ++o) {

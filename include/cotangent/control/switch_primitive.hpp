@@ -172,7 +172,8 @@ struct switch_p : several_results {
   }
 
   /// With one index for all instances the branches are mapped. With an index per instance all branches run, and each
-  /// instance takes its own: operands of the others are cut off, so that no cotangent flows into them.
+  /// instance takes its own: operands of the others are cut off, so that no cotangent flows into them; but
+  /// not under a collective, which all instances take part in.
   static constexpr void batch_all(const call& c, const bool* batched, extent size, sequence<value>& results, flag_list& flags) {
     switch_call s = read(c);
     const std::size_t n = s.operands.size(), m = s.branches[0].outputs.size();
@@ -182,19 +183,21 @@ struct switch_p : several_results {
     out.assign(m, differs);
     for (std::size_t k = 0; k < n; ++k) mapped.push_back(batched[1 + k] || (differs && has_tangent(s.operands[k].type())));
     for (const graph& g : s.branches) {
-      const flag_list reached = reached_outputs(g, mapped);
+      const flag_list reached = reached_outputs(g, mapped, c.b->axis);
       for (std::size_t o = 0; o < m; ++o) out[o] = out[o] || reached[o];
     }
     sequence<int> in_axes, out_axes;
     for (char a : mapped) in_axes.push_back(a ? 0 : not_mapped);
     for (char o : out) out_axes.push_back(o ? 0 : not_mapped);
+    bool collective = false;
+    for (const graph& g : s.branches) collective = collective || works_along(g, c.b->axis);
     const bool any = [&] {
       for (char a : mapped)
         if (a) return true;
-      return false;
+      return collective;
     }();
     for (graph& g : s.branches)
-      if (any) g = batch_graph(g, in_axes, out_axes, own);
+      if (any) g = batch_graph(g, in_axes, out_axes, own, c.b->axis);
     for (std::size_t k = 0; k < n; ++k)
       if (mapped[k]) s.operands[k] = batched_operand(s.operands[k], batched[1 + k], size);
     flags = out;
@@ -207,7 +210,7 @@ struct switch_p : several_results {
       const auto chosen_here = [&](const shape& dims) { return broadcast_in_dim(here, dims, {0}); };
       sequence<value> operands = s.operands;
       for (std::size_t i = 0; i < n; ++i)
-        if (has_tangent(operands[i].type())) operands[i] = select(chosen_here(operands[i].dims()), operands[i], stop_gradient(operands[i]));
+        if (has_tangent(operands[i].type()) && !collective) operands[i] = select(chosen_here(operands[i].dims()), operands[i], stop_gradient(operands[i]));
       const sequence<value> r = inline_graph(*c.b, s.branches[k], operands);
       if (c.b->failed()) return;
       for (std::size_t o = 0; o < m; ++o) {

@@ -88,12 +88,13 @@ struct while_p : several_results {
     flag_list active, tested;
     for (std::size_t k = 0; k < n; ++k) active.push_back(batched[k]);
     for (std::size_t k = 0; k < w.body_constants.size(); ++k) active.push_back(batched[n + conditions + k]);
-    spread_over_carries(w.body, 0, n, active, reached_outputs);
+    const auto reached = [&](const graph& g, const flag_list& from) { return reached_outputs(g, from, c.b->axis); };
+    spread_over_carries(w.body, 0, n, active, reached);
     const auto tests = [&] {
       tested.clear();
       for (std::size_t k = 0; k < w.tested; ++k) tested.push_back(active[k]);
       for (std::size_t k = 0; k < conditions; ++k) tested.push_back(batched[n + k]);
-      return reached_outputs(w.condition, tested)[0] != 0;
+      return reached(w.condition, tested)[0] != 0;
     };
     const bool differs = tests();
     for (std::size_t k = 0; differs && k < n; ++k) active[k] = true;
@@ -107,8 +108,8 @@ struct while_p : several_results {
     };
     sequence<int> carry_axes;
     for (std::size_t k = 0; k < n; ++k) carry_axes.push_back(active[k] ? 0 : not_mapped);
-    const graph condition = batch_graph(w.condition, axes(tested), {differs ? 0 : not_mapped}, own);
-    const graph body = batch_graph(w.body, axes(active), carry_axes, own);
+    const graph condition = batch_graph(w.condition, axes(tested), {differs ? 0 : not_mapped}, own, c.b->axis);
+    const graph body = batch_graph(w.body, axes(active), carry_axes, own, c.b->axis);
     if (!differs) w.condition = condition, w.body = body;
     else {
       builder any, held;

@@ -79,7 +79,7 @@ using flag_list = sequence<char>;
 
 /// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
 struct rule_set {
-  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false, found_in = false, of_complex = false;
+  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false, found_in = false, of_complex = false, along = false;
 };
 
 /// What reverse mode keeps of an operation with several results between its way forward and its way back.
@@ -138,6 +138,8 @@ struct primitive {
   void (*elements)(element_call&) = nullptr;                                // role source, opaque: the elements of the result
   value (*combine)(value, value) = nullptr;                                 // role reduction: two elements
   complex_value (*of_complex)(const call&, const complex_value*) = nullptr;  // the result for complex operands; a real one is its real part
+  value (*along)(const call&, const bool* batched, extent size) = nullptr;  // a collective: the result where the axis that it names is the batch axis
+  bool varies = false;                                                      // a collective: that result has the batch axis
   const multiple_rules* all = nullptr;                                          // of a primitive with several results
 };
 
@@ -171,6 +173,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { &P::view; }) t.view = &P::view;
   if constexpr (requires { &P::elements; }) t.elements = &P::elements, t.has.elements = true;
   if constexpr (requires { &P::of_complex; }) t.of_complex = &P::of_complex, t.has.of_complex = true;
+  if constexpr (requires { &P::along; }) t.along = &P::along, t.has.along = true, t.varies = P::varies;
   if constexpr (P::kind == role::reduction) t.combine = &P::template combine<value>;
   if constexpr (requires { &P::batch_all; }) t.all = &multiple_rules_for<P>, t.has.several = true;
   if constexpr (requires { &P::found_in; }) t.has.found_in = true;
@@ -195,6 +198,7 @@ struct nesting {
 struct builder {
   graph g;
   symbol_table symbols;
+  shape axis;                    // while a batch is made: the name of its axis, packed (graph/axes.hpp)
   int level = 0;                 // nesting of traces: an inner trace captures values of outer ones
   int own_innermost = 0;         // of the outermost trace; see nesting
   int* innermost = nullptr;

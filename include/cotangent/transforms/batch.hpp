@@ -1,6 +1,7 @@
 #pragma once
 /// Batching of a graph: the pass behind vmap.
 
+#include <cotangent/graph/axes.hpp>
 #include <cotangent/transforms/vjp.hpp>
 
 namespace cotangent {
@@ -16,9 +17,11 @@ constexpr value move_axis(value v, int from, int to) {
 
 /// The graph that maps `g` over an axis of some inputs. Per input, the axis (of the batched array) or not_mapped; per
 /// output, where the batch axis goes, or not_mapped for one that must not depend on it. `size` is the extent of the
-/// axis if no input has it (else dyn). Inside, batch axes are at the front.
-constexpr graph batch_graph(const graph& g, const sequence<int>& in_axes, const sequence<int>& out_axes, extent size) {
+/// axis if no input has it (else dyn), `axis` its name, packed, by which collectives in `g` refer to it. Inside, batch axes are at
+/// the front.
+constexpr graph batch_graph(const graph& g, const sequence<int>& in_axes, const sequence<int>& out_axes, extent size, const shape& axis = {}) {
   builder b;
+  b.axis = axis;
   replay r(g, b);
   // A symbol that names an axis of a mapped input names the axis behind the batch axis.
   graph shifted_symbols;
@@ -51,6 +54,14 @@ constexpr graph batch_graph(const graph& g, const sequence<int>& in_axes, const 
       flags[k] = batched[std::size_t(g.operand(n, k))];
       any = any || flags[k];
     }
+    if (works_along(g, n, axis)) {
+      call c = r.at(n);
+      if (size == dyn) b.fail(message{} << c.op->name << " along " << unpacked_name(axis).view() << ": no mapped value beside it has the run-time extent of this axis");
+      else r.map[std::size_t(n)] = c.op->along(c, flags, size);
+      batched[std::size_t(n)] = c.op->varies;
+      continue;
+    }
+    any = any || body_works_along(g, n, axis);
     if (!any || g[n].op->kind == role::element) {
       r.copy(n);
       if (any)

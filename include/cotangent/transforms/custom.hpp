@@ -17,7 +17,7 @@ constexpr value batched_call(const call& c, const bool* batched, extent size) {
     sequence<int> in, out;
     in.assign(body.inputs.size(), 0);
     out.assign(body.outputs.size(), 0);
-    attributes[std::size_t(k)] = c.b->add_subgraph(batch_graph(body, in, out, is_symbol(size) ? dyn : size));
+    attributes[std::size_t(k)] = c.b->add_subgraph(batch_graph(body, in, out, is_symbol(size) ? dyn : size, c.b->axis));
   }
   call d = c;
   d.operands = operands.data(), d.attributes = attributes.data(), d.bodies = nullptr;

@@ -5,6 +5,18 @@
 
 namespace cotangent {
 
+/// The extent of an axis, or its name.
+struct axis_extent {
+  extent size = dyn;
+  char name[longest_axis_name + 1] = {};
+  constexpr axis_extent(extent n) : size(n) {}
+  template <std::size_t N> constexpr axis_extent(const char (&s)[N]) {
+    static_assert(N <= sizeof name, "axis_size: the name of an axis has at most 56 characters");
+    for (std::size_t i = 0; i + 1 < N; ++i) name[i] = s[i];
+  }
+  constexpr bool is_name() const { return name[0] != 0; }
+};
+
 struct none_tag {};
 /// An argument that is not mapped, a result that is not batched.
 inline constexpr none_tag none{};
@@ -16,8 +28,14 @@ template <auto... Axes> struct in_axes_tag {};
 template <auto... Axes> inline constexpr in_axes_tag<Axes...> in_axes{};
 template <auto... Axes> struct out_axes_tag {};
 template <auto... Axes> inline constexpr out_axes_tag<Axes...> out_axes{};
+template <text Name> struct axis_name_tag {};
+/// The name of the mapped axis, for collectives in the function: ct::psum<"i">(x).
+template <text Name> inline constexpr axis_name_tag<Name> axis_name{};
 template <extent N> struct axis_size_tag {};
-template <extent N> inline constexpr axis_size_tag<N> axis_size{};
+template <axis_extent E> struct axis_size_call;
+/// `axis_size<8>`: the extent of the mapped axis, for ct::vmap. `axis_size<"i">()`: the number of instances along axis "i" (int32), inside
+/// of the function that is mapped. JAX: jax.lax.axis_size.
+template <axis_extent E> inline constexpr std::conditional_t<E.is_name(), axis_size_call<E>, axis_size_tag<E.size>> axis_size{};
 
 template <class A> constexpr int axis_number(A a) {
   if constexpr (std::is_same_v<A, none_tag>) return not_mapped;
@@ -129,14 +147,31 @@ struct batched<S, Axes, Size, Leaf> {
   using type = typename struct_rebind<S>::template to<batched_family<Axes::out(Leaf), Size>::template type>;
 };
 
-template <class F, class In, class Out, extent Size> struct mapped;
+/// The options of vmap as one type. The name of the axis is packed.
+template <class In = in_axes_tag<0>, class Out = out_axes_tag<0>, extent Size = dyn, shape Name = shape{}> struct vmap_options {};
+template <auto... I, class In, class Out, extent N, shape Name> constexpr vmap_options<in_axes_tag<I...>, Out, N, Name> with_tag(vmap_options<In, Out, N, Name>, in_axes_tag<I...>) { return {}; }
+template <auto... O, class In, class Out, extent N, shape Name> constexpr vmap_options<In, out_axes_tag<O...>, N, Name> with_tag(vmap_options<In, Out, N, Name>, out_axes_tag<O...>) { return {}; }
+template <extent M, class In, class Out, extent N, shape Name> constexpr vmap_options<In, Out, M, Name> with_tag(vmap_options<In, Out, N, Name>, axis_size_tag<M>) { return {}; }
+template <text A, class In, class Out, extent N, shape Name> constexpr auto with_tag(vmap_options<In, Out, N, Name>, axis_name_tag<A>) {
+  static_assert(A.view().size() > 0 && A.view().size() <= longest_axis_name, "vmap: the name of an axis has 1 to 56 characters");
+  return vmap_options<In, Out, N, packed_name(A.view())>();
+}
+template <class Options, class Tag> constexpr Options with_tag(Options, Tag) {
+  static_assert(std::is_same_v<Tag, void>, "vmap: the options are ct::in_axes<...>, ct::out_axes<...>, ct::axis_size<N> and ct::axis_name<\"i\">");
+  return {};
+}
+template <class Options> constexpr Options with_tags(Options) { return {}; }
+template <class Options, class Tag, class... Tags> constexpr auto with_tags(Options o, Tag tag, Tags... tags) { return with_tags(with_tag(o, tag), tags...); }
 
-template <class F, auto... In, auto... Out, extent Size>
-struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_base<mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size>> {
+template <class F, class Options> struct mapped;
+
+template <class F, auto... In, auto... Out, extent Size, shape Name>
+struct mapped<F, vmap_options<in_axes_tag<In...>, out_axes_tag<Out...>, Size, Name>>
+    : transform_base<mapped<F, vmap_options<in_axes_tag<In...>, out_axes_tag<Out...>, Size, Name>>> {
   [[no_unique_address]] F f;
   constexpr mapped() = default;
   constexpr explicit mapped(const F& function) : f(function) {}
-  template <class G> using with = mapped<G, in_axes_tag<In...>, out_axes_tag<Out...>, Size>;
+  template <class G> using with = mapped<G, vmap_options<in_axes_tag<In...>, out_axes_tag<Out...>, Size, Name>>;
 
   /// Axes per leaf of the arguments V, as the user wrote them.
   template <class... V> static constexpr sequence<int> written_axes() {
@@ -238,25 +273,16 @@ struct mapped<F, in_axes_tag<In...>, out_axes_tag<Out...>, Size> : transform_bas
       if (axis != not_mapped && axis < 0) axis += ranks[std::size_t(i)] + 1;
       outs.push_back(axis);
     }
-    c.body = batch_graph(c.body, in, outs, mapped_extent<V...>());
+    c.body = batch_graph(c.body, in, outs, mapped_extent<V...>(), Name);
     return c;
   }
 };
 
-/// f mapped over an axis of its arguments. `in_axes<0, none, -1>`: per argument the axis or none (default: 0 of all);
-/// `out_axes<1>`: where the axis goes in the results (default 0); `axis_size<N>`: the extent, if nothing is mapped.
-/// JAX: jax.vmap.
-template <class F> constexpr auto vmap(const F& f) { return mapped<F, in_axes_tag<0>, out_axes_tag<0>, dyn>(f); }
-template <class F, auto... I> constexpr auto vmap(const F& f, in_axes_tag<I...>) { return mapped<F, in_axes_tag<I...>, out_axes_tag<0>, dyn>(f); }
-template <class F, auto... O> constexpr auto vmap(const F& f, out_axes_tag<O...>) { return mapped<F, in_axes_tag<0>, out_axes_tag<O...>, dyn>(f); }
-template <class F, auto... I, auto... O> constexpr auto vmap(const F& f, in_axes_tag<I...>, out_axes_tag<O...>) {
-  return mapped<F, in_axes_tag<I...>, out_axes_tag<O...>, dyn>(f);
-}
-template <class F, auto... I, auto... O, extent N> constexpr auto vmap(const F& f, in_axes_tag<I...>, out_axes_tag<O...>, axis_size_tag<N>) {
-  return mapped<F, in_axes_tag<I...>, out_axes_tag<O...>, N>(f);
-}
-template <class F, auto... I, extent N> constexpr auto vmap(const F& f, in_axes_tag<I...>, axis_size_tag<N>) {
-  return mapped<F, in_axes_tag<I...>, out_axes_tag<0>, N>(f);
+/// f mapped over an axis of its arguments. Options, in any order: `in_axes<0, none, -1>`, per argument the axis or none (default: 0 of
+/// all); `out_axes<1>`, where the axis goes in the results (default 0); `axis_size<N>`, the extent, if nothing is mapped;
+/// `axis_name<"i">`, by which collectives in f (transforms/collectives.hpp) refer to the axis. JAX: jax.vmap.
+template <class F, class... Options> constexpr auto vmap(const F& f, Options... options) {
+  return mapped<F, decltype(with_tags(vmap_options<>(), options...))>(f);
 }
 
 }  // namespace cotangent
