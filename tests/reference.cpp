@@ -599,10 +599,10 @@ struct interpreter {
         const double u = pick(in(1), i);
         v = cast(x.type, name == "scatter" ? u : name == "scatter_add" ? v + u : name == "scatter_mul" ? v * u : name == "scatter_min" ? least(v, u) : greatest(v, u));
       });
-    } else if (name == "custom_jvp") {
+    } else if (name == "custom_jvp" || name == "custom_vmap") {
       std::vector<tensor> operands;
       for (int k = 0; k < x.operand_count; ++k) operands.push_back(in(k));
-      r = interpreter{g.subgraphs[std::size_t(attribute(1))], rounded, {}, {}, {}}.run(operands)[std::size_t(attribute(3))];
+      r = interpreter{g.subgraphs[std::size_t(attribute(1))], rounded, {}, {}, {}}.run(operands)[std::size_t(attribute(int(1 + attribute(0))))];
     } else {
       throw std::runtime_error("the reference does not know the primitive " + name);
     }

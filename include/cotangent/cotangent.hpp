@@ -21,3 +21,4 @@
 #include <cotangent/trace/ravel.hpp>
 #include <cotangent/transforms/collectives.hpp>
 #include <cotangent/transforms/custom.hpp>
+#include <cotangent/transforms/custom_vmap.hpp>

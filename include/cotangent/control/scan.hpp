@@ -35,12 +35,6 @@ struct with_options<scan_options<R, N, K>, unroll_tag<L>, Rest...> : with_option
   static_assert(L >= 1, "scan: unroll takes at least 1 step in each turn");
 };
 
-/// Every leaf has its axis at the front.
-struct leading_axes {
-  static constexpr int at(int) { return 0; }
-  static constexpr int out(int) { return 0; }
-};
-
 /// `count` rows of x along its leading axis.
 constexpr value rows_of(value x, extent from, extent count) {
   shape start = filled(x.rank(), 0), size = x.dims();

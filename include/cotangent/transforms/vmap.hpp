@@ -75,6 +75,12 @@ template <int Axis, extent Size> struct batched_family {
   template <class T, extent... E> using type = typename batched_leaf<var<T, E...>, Axis, Size>::type;
 };
 
+/// Every leaf has its axis at the front.
+struct leading_axes {
+  static constexpr int at(int) { return 0; }
+  static constexpr int out(int) { return 0; }
+};
+
 /// The tree of arguments f sees, given per-leaf axes (I: the axis of leaf Leaf of the whole argument list).
 template <class V, class Axes, int Leaf = 0> struct unbatched {
   using type = typename unbatched_leaf<V, Axes::at(Leaf)>::type;

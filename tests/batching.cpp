@@ -1,5 +1,5 @@
 /// Collectives (transforms/collectives.hpp): values beside JAX's and beside the same computed with whole arrays, derivatives inside and
-/// outside of the map, bodies of loops and branches, nested and run-time axes.
+/// outside of the map, bodies of loops and branches, nested and run-time axes. Batching rules of users (transforms/custom_vmap.hpp).
 
 #include "check_derivatives.hpp"
 
@@ -209,4 +209,55 @@ TEST_CASE("several axes, run-time axes, axes of one and of none") {
   // Batch statistics: two kernels, as of the whole array.
   const auto normalized = along_i([](auto x) { return (x - ct::pmean<"i">(x)) / ct::sqrt(ct::pmean<"i">(x * x) + 1.0); });
   CHECK(ct::jit(normalized).kernels(rows) == ct::jit([](auto x) { return (x - ct::mean(x, ct::axis<0>)) / ct::sqrt(ct::mean(x * x, ct::axis<0>) + 1.0); }).kernels(rows));
+}
+
+namespace {
+/// A right rule, which says in its first result, times a million, which arguments are batched.
+constexpr auto product = [](auto x, auto y) { return std::tuple(ct::sum(ct::sin(x) * y), ct::cos(y)); };
+template <bool Marks> constexpr auto rule_of_product = [](auto size, auto in_batched, auto x, auto y) {
+  constexpr bool of_x = std::tuple_element_t<0, decltype(in_batched)>::value, of_y = std::tuple_element_t<1, decltype(in_batched)>::value;
+  static_assert(x.rank() == 1 + of_x && y.rank() == 1 + of_y && size.rank() == 0);
+  const double mark = Marks ? (of_x + 2 * of_y) * 1e6 : 0.0;
+  return std::tuple(std::tuple(ct::sum(ct::sin(x) * y, ct::axis<-1>) + mark, ct::cos(y)), std::tuple<std::true_type, std::bool_constant<of_y>>());
+};
+constexpr auto custom = ct::custom_vmap(product, rule_of_product<false>);
+constexpr auto marked = ct::custom_vmap(product, rule_of_product<true>);
+}  // namespace
+
+TEST_CASE("custom_vmap: the rule of the arguments that are batched") {
+  const doubles<4, 3> y = ct::cos(rows);
+  const doubles<3> one{1, 2, 3};
+  const double alone = double(std::get<0>(ct::jit(marked)(one, one)));
+  CHECK(std::abs(alone) < 100);
+  const auto marks = [](const doubles<4>& r) { return std::lround(r(2) / 1e6); };
+  CHECK(marks(std::get<0>(ct::jit(ct::vmap(marked))(rows, y))) == 3);
+  CHECK(marks(std::get<0>(ct::jit(ct::vmap(marked, ct::in_axes<0, ct::none>))(rows, one))) == 1);
+  CHECK(marks(std::get<0>(ct::jit(ct::vmap(marked, ct::in_axes<ct::none, 0>))(one, y))) == 2);
+  // Inside of a loop's body, and of a run-time number of instances.
+  const auto looped = ct::vmap([](auto x, auto y) { return ct::fori_loop<0, 2>([y](auto, auto v) { return v + std::get<0>(marked(v, y)); }, x); }, ct::in_axes<0, ct::none>);
+  const auto once = [&](const doubles<3>& x) { return doubles<3>(x + 1e6 + double(std::get<0>(ct::jit(product)(x, one)))); };
+  const doubles<3> row{rows(1, 0), rows(1, 1), rows(1, 2)};
+  CHECK(doubles<4, 3>(ct::jit(looped)(rows, one))(1, 2) == Approx(once(once(row))(2)));
+  const doubles<ct::dyn, 3> some(rows);
+  CHECK(std::lround(doubles<ct::dyn>(std::get<0>(ct::jit(ct::vmap(marked, ct::in_axes<0, ct::none>))(some, one)))(3) / 1e6) == 1);
+
+  // A right rule changes nothing: derivatives inside and outside, batches of batches.
+  const auto all = [](auto& f) {
+    return [&f](auto x, auto y) {
+      const auto energy = [&f](auto x, auto y) { const auto r = f(x, y); return std::get<0>(r) * ct::sum(std::get<1>(r)); };
+      return std::tuple(ct::vmap(f)(x, y), ct::vmap(ct::grad(energy, ct::wrt<0, 1>))(x, y), ct::vmap(ct::grad(energy, ct::wrt<0, 1>), ct::in_axes<0, ct::none>)(x, y(0)),
+                        ct::vmap(ct::grad(energy, ct::wrt<0, 1>), ct::in_axes<ct::none, 0>)(x(1), y), ct::hessian(energy)(x(0), y(1)), ct::vmap(ct::hessian(energy))(x, y),
+                        ct::vmap(ct::vmap(f, ct::in_axes<ct::none, 0>), ct::in_axes<0, ct::none>)(x, y), ct::jacrev(energy)(x(0), y(0)),
+                        ct::grad([&f](auto x, auto y) { return ct::sum(std::get<0>(ct::vmap(f)(x, y))); })(x, y));
+    };
+  };
+  check_close(tensors_of(interpret(all(custom), rows, y)), tensors_of(interpret(all(product), rows, y)), 1e-12);
+  check_derivatives(ct::vmap(custom), std::tuple(rows, y));
+
+  // More than four arguments: one rule, for all. A result that is not batched. A tree.
+  const auto five = ct::custom_vmap([](auto a, auto b, auto c, auto d, auto e) { return std::pair(a + b.first * c, d + e + b.second); },
+                                    [](auto size, auto, auto a, auto b, auto c, auto, auto) { return std::tuple(std::pair(a + b.first * c, size * 1.0), std::tuple(std::true_type(), std::false_type())); });
+  const auto [first, second] = ct::jit(ct::vmap(five, ct::in_axes<0, ct::none, ct::none, ct::none, ct::none>))(one, std::pair(2.0, 1.0), 3.0, 4.0, 5.0);
+  CHECK(first == doubles<3>{7, 8, 9});
+  CHECK(second == doubles<3>{3, 3, 3});
 }
