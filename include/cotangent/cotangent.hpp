@@ -6,10 +6,13 @@
 #include <cotangent/core/print.hpp>
 #include <cotangent/fft/fft.hpp>
 #include <cotangent/linalg/matrices.hpp>
+#include <cotangent/nn/activations.hpp>
+#include <cotangent/nn/attention.hpp>
 #include <cotangent/nn/initializers.hpp>
 #include <cotangent/nn/nn.hpp>
 #include <cotangent/nn/pooling.hpp>
 #include <cotangent/numpy/creation.hpp>
+#include <cotangent/numpy/segments.hpp>
 #include <cotangent/numpy/series.hpp>
 #include <cotangent/numpy/shapes.hpp>
 #include <cotangent/numpy/special.hpp>

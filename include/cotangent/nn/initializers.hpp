@@ -2,6 +2,9 @@
 /// First weights of networks, in the names and conventions of jax.nn.initializers: functions of a key (random/random.hpp) for arrays of
 /// shape E...; the last two axes are those of inputs and outputs, those in front a receptive field. T is float or double.
 
+#include <cotangent/linalg/linalg.hpp>
+#include <cotangent/nn/nn.hpp>
+#include <cotangent/numpy/elementwise.hpp>
 #include <cotangent/random/random.hpp>
 
 namespace cotangent::nn::initializers {
@@ -17,13 +20,6 @@ template <fan Fan, extent... E> constexpr double fan_of() {
   const double in = field * double(dims[dims.rank - 2]), out = field * double(dims[dims.rank - 1]);
   return Fan == fan::in ? in : Fan == fan::out ? out : (in + out) / 2;
 }
-/// The square root, which compilers do not all know while they compile: by Newton's method.
-constexpr double root_of(double x) {
-  double r = x > 1 ? x : 1;
-  for (double next = (r + x / r) / 2; next < r; next = (r + x / r) / 2) r = next;
-  return r;
-}
-
 /// Normally distributed of a standard deviation.
 template <class T = float, extent... E, tensor K> constexpr auto normal(const K& key, double deviation = 0.01) { return random::normal<T, E...>(key) * T(deviation); }
 /// The same of within two standard deviations, before they are scaled.
@@ -53,5 +49,18 @@ template <class T = float, extent... E, tensor K> constexpr auto glorot_uniform(
 /// Of variance 2 / inputs, for rectified units (K. He, X. Zhang, S. Ren and J. Sun, "Delving deep into rectifiers", 2015).
 template <class T = float, extent... E, tensor K> constexpr auto he_normal(const K& key) { return scaled_normal<fan::in, T, E...>(key, 2); }
 template <class T = float, extent... E, tensor K> constexpr auto he_uniform(const K& key) { return scaled_uniform<fan::in, T, E...>(key, 2); }
+
+/// A matrix with orthonormal columns, or rows if there are more columns, times `scale`: of all such ones none is more likely. Axes in front of the
+/// last count as rows (A. Saxe, J. McClelland and S. Ganguli, "Exact solutions to the nonlinear dynamics of learning in deep linear neural networks", 2014).
+template <class T = float, extent... E, tensor K> constexpr auto orthogonal(const K& key, double scale = 1) {
+  constexpr shape dims{E...};
+  static_assert(dims.rank >= 2, "initializers: orthogonal needs a matrix of inputs and outputs, behind the axes of a receptive field");
+  constexpr extent columns = dims[dims.rank - 1], rows = dims.size() / columns, more = rows > columns ? rows : columns, fewer = rows > columns ? columns : rows;
+  return composed([](auto k, auto s) {
+    const auto q = std::get<0>(linalg::qr(random::normal<T, more, fewer>(k)));
+    if constexpr (rows < columns) return s * reshape<E...>(transpose(q));
+    else return s * reshape<E...>(q);
+  }, key, T(scale));
+}
 
 }  // namespace cotangent::nn::initializers

@@ -5,6 +5,13 @@
 
 namespace cotangent::nn {
 
+/// The square root, which compilers do not all know while they compile: by Newton's method.
+constexpr double root_of(double x) {
+  double r = x > 1 ? x : 1;
+  for (double next = (r + x / r) / 2; next < r; next = (r + x / r) / 2) r = next;
+  return r;
+}
+
 namespace rules {
 inline constexpr auto relu = [](auto x) { return maximum(x, 0); };
 inline constexpr auto relu_jvp = [](auto primals, auto tangents) {

@@ -183,12 +183,13 @@ struct reduction_axes {
   }
 };
 
-/// The number of elements that are reduced, as a scalar of x's dtype.
-constexpr value reduced_count(value x, const shape& axes) {
+/// The number of elements that are reduced, less some, as a scalar of x's dtype.
+constexpr value reduced_count(value x, const shape& axes, extent less = 0) {
   extent n = 1;
   for (extent i : axes) n = x.b->symbols.combine(symbol::product, n, x.dims()[int(i)]);
-  if (!is_symbol(n)) return constant(*x.b, x.type(), {}, double(n));
-  return reduce_sum(broadcast_in_dim(constant(*x.b, x.type(), {}, 1), {n}, {}), {0});
+  if (!is_symbol(n)) return constant(*x.b, x.type(), {}, double(n - less));
+  const value all = reduce_sum(broadcast_in_dim(constant(*x.b, x.type(), {}, 1), {n}, {}), {0});
+  return less == 0 ? all : all - full_like(all, double(less));
 }
 
 template <value (*Op)(value, const shape&), class P> struct reduction_function {
@@ -230,13 +231,14 @@ struct mean_function {
 struct variance_function {
   reduction_axes axes;
   bool root = false;
+  extent ddof = 0;
   constexpr value operator()(value x) const {
     x = inexact(x);
     const shape a = axes.of(x, "variance");
     if (x.b->failed()) return x;
     const value n = reduced_count(x, a), s = reduce_sum(x, a);
     const value centered = x - reduction_axes::spread(s / broadcast_to(n, s.dims()), x, a, false);
-    const value squares = reduce_sum(squared_modulus(centered), a), v = squares / broadcast_to(real(n), s.dims());
+    const value squares = reduce_sum(squared_modulus(centered), a), v = squares / broadcast_to(real(reduced_count(x, a, ddof)), s.dims());
     return axes.kept(root ? sqrt(v) : v, x, a);
   }
 };

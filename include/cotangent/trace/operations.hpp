@@ -352,15 +352,30 @@ template <tensor X, class... Tags> constexpr auto all(const X& x, Tags...) {
 template <tensor X, class... Tags> constexpr auto mean(const X& x, Tags...) {
   return apply<mean_function{axes_from_tags<Tags...>()}>(x);
 }
-template <tensor X, class... Tags> constexpr auto variance(const X& x, Tags...) {
-  return apply<variance_function{axes_from_tags<Tags...>()}>(x);
+template <extent N> struct ddof_tag {
+  static constexpr extent removed = N;
+};
+/// Of a variance: the sum of squares is divided by the number of elements less N.
+template <extent N> inline constexpr ddof_tag<N> ddof{};
+template <bool Root, class... Tags> constexpr variance_function variance_from_tags() {
+  variance_function f{{}, Root};
+  const auto without = []<class Tag>(std::type_identity<Tag>) {
+    if constexpr (requires { Tag::removed; }) return std::tuple<>();
+    else return std::tuple<Tag>();
+  };
+  ([&] {
+    if constexpr (requires { Tags::removed; }) f.ddof = Tags::removed;
+  }(), ...);
+  f.axes = std::apply([]<class... Axes>(Axes...) { return axes_from_tags<Axes...>(); }, std::tuple_cat(without(std::type_identity<Tags>())...));
+  return f;
 }
+/// The mean of squared deviations from the mean; also takes ct::ddof<N>.
+template <tensor X, class... Tags> constexpr auto variance(const X& x, Tags...) { return apply<variance_from_tags<false, Tags...>()>(x); }
 template <tensor X, class... Tags> constexpr auto logsumexp(const X& x, Tags...) {
   return apply<logsumexp_function{axes_from_tags<Tags...>()}>(x);
 }
-template <tensor X, class... Tags> constexpr auto std_(const X& x, Tags...) {
-  return apply<variance_function{axes_from_tags<Tags...>(), true}>(x);
-}
+/// The root of the variance.
+template <tensor X, class... Tags> constexpr auto std_(const X& x, Tags...) { return apply<variance_from_tags<true, Tags...>()>(x); }
 
 template <bool Largest, class... Tags> constexpr arg_function arg_from_tags() {
   constexpr reduction_axes a = axes_from_tags<Tags...>();
