@@ -70,17 +70,10 @@ template <class... Kinds> struct attention_function {
                   "dot_product_attention: with several heads to a key, or options that count queries and keys, their numbers must be known when the program is compiled");
     using logits_type = std::conditional_t<(sizeof(typename Q::value_type) < 4), float, typename Q::value_type>;
     constexpr extent share = heads / groups;
-    // The queries of heads that share keys are rows of one matrix.
-    const auto rows_of = [](auto x) {
-      if constexpr (share == 1) return x;
-      else return reshape<dyn, groups, share * t, size>(x);
-    };
-    const auto heads_of = [](auto x) {
-      if constexpr (share == 1) return x;
-      else return reshape<dyn, heads, t, decltype(x)::type_shape()[3]>(x);
-    };
-    const auto queries = rows_of(transpose<0, 2, 1, 3>(q)), keys = transpose<0, 2, 3, 1>(k), values = transpose<0, 2, 1, 3>(v);
-    const auto products = astype<logits_type>(heads_of(matmul(queries, keys)));
+    const auto queries = shared<share, dyn, groups, share * t, size>(transpose<0, 2, 1, 3>(q));  // those of heads that share keys as rows of one matrix
+    const auto keys = transpose<0, 2, 3, 1>(k);
+    const auto values = transpose<0, 2, 1, 3>(v);
+    const auto products = astype<logits_type>(shared<share, dyn, heads, t, s>(matmul(queries, keys)));
     const auto scaled = [&] {
       if constexpr (has<scale_kind>) return products * operand<scale_kind>(operands);
       else return products * (1 / root_of(double(size)));
@@ -103,13 +96,15 @@ template <class... Kinds> struct attention_function {
     }();
     const auto logits = in_windows<t, s, Kinds...>(q, before);
     const auto weights = astype<typename K::value_type>(softmax(logits));
-    const auto out = transpose<0, 2, 1, 3>(heads_of(matmul(rows_of_weights<groups, share, t, s>(weights), values)));
+    const auto sums = matmul(shared<share, dyn, groups, share * t, s>(weights), values);
+    const auto out = transpose<0, 2, 1, 3>(shared<share, dyn, heads, t, decltype(sums)::type_shape()[3]>(sums));
     if constexpr (has<query_lengths_kind>) return where(expand_dims<-1>(expand_dims<-1>(iota<std::int32_t, t>(q))) < per_batch(operand<query_lengths_kind>(operands)), out, 0);
     else return out;
   }
-  template <extent Groups, extent Share, extent T, extent S, class W> static constexpr auto rows_of_weights(const W& w) {
-    if constexpr (Share == 1) return w;
-    else return reshape<dyn, Groups, Share * T, S>(w);
+  /// x as an array of these extents, where heads share keys.
+  template <extent Share, extent... E, class X> static constexpr auto shared(const X& x) {
+    if constexpr (Share == 1) return x;
+    else return reshape<E...>(x);
   }
   template <extent T, extent S, class Q, class L> static constexpr auto in_windows(const Q&, const L& logits) { return logits; }
   template <extent T, extent S, class Kind, class... Rest, class Q, class L> static constexpr auto in_windows(const Q& q, const L& logits) {
