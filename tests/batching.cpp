@@ -211,6 +211,49 @@ TEST_CASE("several axes, run-time axes, axes of one and of none") {
   CHECK(ct::jit(normalized).kernels(rows) == ct::jit([](auto x) { return (x - ct::mean(x, ct::axis<0>)) / ct::sqrt(ct::mean(x * x, ct::axis<0>) + 1.0); }).kernels(rows));
 }
 
+TEST_CASE("captured values: a collective belongs to the innermost map") {
+  const doubles<2, 3> m{{1, 2, 3}, {4, 5, 6}};
+  const auto nested = [](auto m) {
+    return ct::vmap([](auto row) {
+      const auto y = ct::sum(row), outer = y * 0.0 + ct::axis_index<"i">(row);
+      return ct::vmap([y, outer](auto v) {
+        return std::tuple(0 * v + ct::psum<"i">(y), y * ct::axis_index<"i">(), ct::ppermute<"i">(y, {{0, 1}}), 0 * v + ct::pmax<"i">(y), v * outer);
+      }, ct::axis_name<"i">)(row);
+    }, ct::axis_name<"i">)(m);
+  };
+  const auto [sums, products, moved, largest, scaled] = ct::jit(nested)(m);
+  CHECK(sums == doubles<2, 3>{{18, 18, 18}, {45, 45, 45}});
+  CHECK(products == doubles<2, 3>{{0, 6, 12}, {0, 15, 30}});
+  CHECK(moved == doubles<2, 3>{{0, 6, 0}, {0, 15, 0}});
+  CHECK(largest == doubles<2, 3>{{6, 6, 6}, {15, 15, 15}});
+  CHECK(scaled == doubles<2, 3>{{0, 0, 0}, {4, 5, 6}});
+  const auto unbound = [](auto x) { return ct::vmap([x](auto v) { return v + ct::psum<"i">(x); }, ct::axis_name<"i">)(x); };
+  CHECK(ct::jit(unbound)(doubles<3>{1, 4, 2}) == doubles<3, 3>{{4, 13, 7}, {7, 16, 10}, {5, 14, 8}});
+
+  // Outside of a trace, of functions that capture; numbers, booleans; a loop's bound.
+  const doubles<3> x{1, 4, 2};
+  const doubles<2> pair{5, 6};
+  const double two = 2;
+  CHECK(along_i([&](auto x) { return x * two + ct::axis_index<"i">(); })(x) == doubles<3>{2, 9, 6});
+  CHECK(along_i([&](auto x) { return x * two * ct::psum<"i">(1); })(x) == doubles<3>{6, 24, 12});
+  CHECK(along_i([&](auto x) { return ct::psum<"i">(pair) + x * 0; })(x) == doubles<3, 2>{{15, 18}, {15, 18}, {15, 18}});
+  CHECK(along_i([&](auto x) { return ct::pbroadcast<"i", 1>(x) * two; })(x) == doubles<3>{8, 8, 8});
+  const auto [doubled, plain] = along_i([&](auto x) { return ct::psum<"i">(std::tuple(x * two, x)); })(x);
+  CHECK(doubled == doubles<3>{14, 14, 14});
+  CHECK(plain == doubles<3>{7, 7, 7});
+  const auto [all, none, first, scattered, count, mean, looped] = ct::jit(along_i([](auto x) {
+    return std::tuple(ct::pmax<"i">(x > 3.0), ct::pmin<"i">(x > 1.0), ct::pbroadcast<"i", 1>(x > 3.0), ct::psum_scatter<"i">(ct::expand_dims<0>(x > 1.0) || ct::array<bool, 3>{true, false, false}), std::get<1>(ct::psum<"i">(std::tuple(x, 2))),
+                      x + ct::pmean<"i">(2.5), ct::fori_loop(0, ct::axis_index<"i">(x), [](auto, auto v) { return v * 2; }, x));
+  }))(x);
+  CHECK(all == ct::array<bool, 3>{true, true, true});
+  CHECK(none == ct::array<bool, 3>{false, false, false});
+  CHECK(first == ct::array<bool, 3>{true, true, true});
+  CHECK(scattered == ct::array<int, 3>{3, 2, 2});
+  CHECK(count == ct::array<int, 3>{6, 6, 6});
+  CHECK(mean == doubles<3>{3.5, 6.5, 4.5});
+  CHECK(looped == doubles<3>{1, 8, 8});
+}
+
 namespace {
 /// A right rule, which says in its first result, times a million, which arguments are batched.
 constexpr auto product = [](auto x, auto y) { return std::tuple(ct::sum(ct::sin(x) * y), ct::cos(y)); };
@@ -253,6 +296,10 @@ TEST_CASE("custom_vmap: the rule of the arguments that are batched") {
   };
   check_close(tensors_of(interpret(all(custom), rows, y)), tensors_of(interpret(all(product), rows, y)), 1e-12);
   check_derivatives(ct::vmap(custom), std::tuple(rows, y));
+
+  // A rule whose results are as many as there are instances only if the run has as many.
+  const auto repeated = ct::jit(ct::vmap(ct::custom_vmap([](auto x) { return x * 2; }, [](auto, auto, auto x) { return std::tuple(ct::concatenate<0>(x, ct::slice<ct::range<0, 1>>(x)), std::true_type()); })));
+  CHECK_THROWS_AS(repeated(doubles<ct::dyn>(one)), ct::shape_error);
 
   // More than four arguments: one rule, for all. A result that is not batched. A tree.
   const auto five = ct::custom_vmap([](auto a, auto b, auto c, auto d, auto e) { return std::pair(a + b.first * c, d + e + b.second); },

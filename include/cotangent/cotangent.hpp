@@ -19,6 +19,7 @@
 #include <cotangent/numpy/statistics.hpp>
 #include <cotangent/optimizers/losses.hpp>
 #include <cotangent/optimizers/optimizers.hpp>
+#include <cotangent/random/gamma.hpp>
 #include <cotangent/random/random.hpp>
 #include <cotangent/trace/convolution.hpp>
 #include <cotangent/trace/ravel.hpp>

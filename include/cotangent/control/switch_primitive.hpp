@@ -10,6 +10,7 @@ struct switch_call {
   value index;
   sequence<value> operands;
   sequence<graph> branches;
+  bool back = false;  // the way back of another
 };
 
 /// Operands: the index, then the branches'. Attributes: those of call_form with a body per branch.
@@ -22,6 +23,7 @@ struct switch_p : several_results {
     s.index = c[0];
     for (int k = 1; k < c.count; ++k) s.operands.push_back(c[k]);
     for (std::size_t k = 0; k < form.bodies.size(); ++k) s.branches.push_back(body_of(c, int(k)));
+    s.back = form.own[0] != 0;
     return s;
   }
 
@@ -30,6 +32,7 @@ struct switch_p : several_results {
       if (!g.error.empty()) b.fail(g.error);
     if (b.failed()) return {};
     call_form form;
+    form.own = {s.back};
     const sequence<shape> inputs = shapes_of(s.operands);
     for (std::size_t k = 0; k < s.branches.size(); ++k) {
       graph& g = s.branches[k];
@@ -142,6 +145,7 @@ struct switch_p : several_results {
     const switch_call s = read(c);
     const std::size_t m = s.branches[0].outputs.size();
     switch_call back;
+    back.back = true;
     back.index = s.index;
     back.operands = saved.values;
     for (std::size_t o = 0; o < m; ++o)
@@ -191,6 +195,8 @@ struct switch_p : several_results {
     for (char o : out) out_axes.push_back(o ? 0 : not_mapped);
     bool collective = false;
     for (const graph& g : s.branches) collective = collective || works_along(g, c.b->axis);
+    if (differs && collective && s.back)
+      return c.b->fail(message{} << "cond: reverse mode inside of a mapped function does not work through a branch with a collective that only some instances take; compute the collective before the branch, or differentiate the mapped function");
     const bool any = [&] {
       for (char a : mapped)
         if (a) return true;
@@ -253,7 +259,7 @@ struct switch_p : several_results {
       for (std::size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] || of_branch[i] || !g.symbols.empty();
     }
     switch_call t;
-    t.index = s.index;
+    t.index = s.index, t.back = s.back;
     for (std::size_t i = 0; i < needed.size(); ++i)
       if (needed[i]) t.operands.push_back(s.operands[i]);
     for (const graph& g : s.branches) {

@@ -132,6 +132,7 @@ struct primitive {
   value (*batch)(const call&, const bool* batched, extent size) = nullptr;  // batch axes are at the front
   bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
   bool bilinear = false;                                        // linear in each operand, but not in both together
+  bool constant = false;                                        // the derivative is zero
   bool by_parts = false;                                        // of complex numbers: does the same to each of their parts
   bool by_lines = false;                                        // role opaque: attribute 0 is an axis, and each line along it is for itself
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
@@ -162,6 +163,7 @@ template <class P> constexpr primitive table_of() {
   t.kind = P::kind;
   if constexpr (requires { P::flops; }) t.flops = P::flops;
   if constexpr (requires { P::bilinear; }) t.bilinear = P::bilinear;
+  if constexpr (requires { P::constant; }) t.constant = P::constant;
   if constexpr (requires { P::by_parts; }) t.by_parts = P::by_parts;
   if constexpr (requires { P::by_lines; }) t.by_lines = P::by_lines;
   t.infer = &P::infer;
@@ -186,12 +188,17 @@ template <class P> inline constexpr primitive primitive_of = table_of<P>();
 /// The struct of the primitive with this id.
 template <std::uint64_t Id> using primitive_with_id = type_bound_to<primitive_key<Id>>;
 
-/// Where a new trace stands. Traces that are live at once are nested: `innermost` is the level of the deepest one, kept
-/// by the outermost. The arguments of an inner trace alone do not tell it, because a lambda may capture deeper values.
+/// Traces that are live at once are nested: the deepest one, and its level.
+struct live_trace {
+  int level = 0;
+  builder* deepest = nullptr;
+};
+/// Where a new trace stands. The deepest live one is kept by the outermost. The arguments of an inner trace alone do not tell it, because a
+/// lambda may capture deeper values.
 struct nesting {
   int level = 0;
-  int* innermost = nullptr;
-  constexpr nesting(int l = 0, int* i = nullptr) : level(l), innermost(i) {}
+  live_trace* innermost = nullptr;
+  constexpr nesting(int l = 0, live_trace* i = nullptr) : level(l), innermost(i) {}
 };
 
 /// Appends nodes to a graph; an operation that is there already is not appended again.
@@ -200,8 +207,8 @@ struct builder {
   symbol_table symbols;
   shape axis;                    // while a batch is made: the name of its axis, packed (graph/axes.hpp)
   int level = 0;                 // nesting of traces: an inner trace captures values of outer ones
-  int own_innermost = 0;         // of the outermost trace; see nesting
-  int* innermost = nullptr;
+  live_trace own_innermost;      // of the outermost trace; see nesting
+  live_trace* innermost = nullptr;
   sequence<value> captured;   // values of outer builders, in the order of the inputs that stand for them
   sequence<int> captured_inputs;
   bool simplifying = false;      // ask the primitives' simplify rules

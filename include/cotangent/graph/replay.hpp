@@ -109,7 +109,7 @@ constexpr sequence<value> inline_graph(builder& b, const graph& g, const sequenc
     else r.symbols.push_back(b.symbols.combine(s.what, r.translate(s.a), r.translate(s.b)));
   }
   for (const equality& e : g.equalities)
-    if (!b.symbols.unify(r.translate(e.a), r.translate(e.b))) b.fail(message{} << "call: extents " << e.a << " and " << e.b << " of the arguments differ");
+    if (!b.symbols.unify(r.translate(e.a), r.translate(e.b))) b.fail(message{} << "call: extents " << r.translate(e.a) << " and " << r.translate(e.b) << " of the arguments differ");
   for (std::size_t i = 0; i < g.inputs.size(); ++i) {
     const shape want = g[g.inputs[i]].dims, have = inputs[i].dims();
     for (int k = 0; k < want.rank; ++k)

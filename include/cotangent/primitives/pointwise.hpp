@@ -63,6 +63,7 @@ struct pointwise {
 
 /// Pointwise with zero derivative.
 struct pointwise_constant : pointwise {
+  static constexpr bool constant = true;
   static constexpr value jvp(const call&, const value*) { return {}; }
   static constexpr value vjp(const call&, int, value) { return {}; }
 };

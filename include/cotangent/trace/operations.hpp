@@ -359,7 +359,7 @@ template <extent N> struct ddof_tag {
 template <extent N> inline constexpr ddof_tag<N> ddof{};
 template <bool Root, class... Tags> constexpr variance_function variance_from_tags() {
   variance_function f{{}, Root};
-  const auto without = []<class Tag>(std::type_identity<Tag>) {
+  [[maybe_unused]] const auto without = []<class Tag>(std::type_identity<Tag>) {
     if constexpr (requires { Tag::removed; }) return std::tuple<>();
     else return std::tuple<Tag>();
   };

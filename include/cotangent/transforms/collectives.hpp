@@ -59,18 +59,22 @@ template <class P> struct extremal_collective : collective {
     const value chosen = eq(c[0], c.result);
     return select(chosen, total(c, g) / total(c, convert(chosen, c.type)), zeros_like(g));
   }
-  static constexpr value along(const call& c, const bool* batched, extent) { return batched[0] ? P::reduced(c[0]) : c[0]; }
+  static constexpr value along(const call& c, const bool* batched, extent) {
+    return !batched[0] ? c[0] : c.type == dtype::boolean ? P::of_bool(c[0]) : P::of_numbers(c[0]);
+  }
 
  private:
   static constexpr value total(const call& c, value x) { return emit_with<psum_p>(c, x, {}); }
 };
 struct pmax_p : extremal_collective<pmax_p> {
   static constexpr std::string_view name = "pmax";
-  static constexpr value reduced(value x) { return reduce_max(x, {0}); }
+  static constexpr value of_numbers(value x) { return reduce_max(x, {0}); }
+  static constexpr value of_bool(value x) { return reduce_or(x, {0}); }
 };
 struct pmin_p : extremal_collective<pmin_p> {
   static constexpr std::string_view name = "pmin";
-  static constexpr value reduced(value x) { return reduce_min(x, {0}); }
+  static constexpr value of_numbers(value x) { return reduce_min(x, {0}); }
+  static constexpr value of_bool(value x) { return reduce_and(x, {0}); }
 };
 
 /// The operands of other instances. Own attributes: pairs of source and target.
@@ -164,7 +168,7 @@ struct all_to_all_p : collective {
   static constexpr value along(const call& c, const bool* batched, extent size) {
     const int from = int(own(c, 0)), to = int(own(c, 1));
     const value x = batched_operand(c[0], batched[0], size);
-    if (const extent there = x.dims()[from + 1]; !c.b->symbols.unify(there, size)) fail(c, message{} << "axis " << from << " of " << c[0].type() << c.dims << " has an entry for each of " << there << " instances, and there are " << size);
+    if (const extent there = x.dims()[from + 1]; !c.b->symbols.unify(there, size)) fail(c, message{} << "axis " << from << " of " << c[0].type() << c[0].dims() << " has an entry for each of " << there << " instances, and there are " << size);
     const shape rest = erase(erase(axes_from(0, x.rank()), from + 1), 0);
     return transpose(x, insert(insert(rest, to, 0), 0, from + 1));
   }
@@ -186,8 +190,32 @@ struct axis_size_p : axis_source {
   static constexpr value along(const call& c, const bool*, extent size) { return extent_value(*c.b, c.type, size); }
 };
 
-/// P of x along the axis of a packed name; of a source, x is what it stands beside.
+/// The operand of one instance. Own attribute: its number.
+struct pbroadcast_p : collective {
+  static constexpr std::string_view name = "pbroadcast";
+  static constexpr bool varies = false;
+  static constexpr value vjp(const call& c, int, value g) {
+    sequence<extent> attributes = collective::attributes(c, {});
+    const value sum = emit<psum_p>({g}, attributes.data(), int(attributes.size()));
+    call index;
+    index.op = &primitive_of<axis_index_p>, index.type = dtype::int32, index.attributes = attributes.data(), index.attribute_count = int(attributes.size());
+    const value here = sum.b->emit(index);
+    return select(broadcast_to(eq(here, full_like(here, double(own(c, 0)))), sum.dims()), sum, zeros_like(sum));
+  }
+  static constexpr value along(const call& c, const bool* batched, extent size) {
+    const extent source = own(c, 0);
+    if (is_symbol(size)) c.b->symbols.require_at_least(size, source + 1);
+    else if (source >= size) return fail(c, message{} << "there is no instance " << source << " of " << size), value();
+    if (!batched[0]) return c[0];
+    const shape row = erase(c[0].dims(), 0);
+    return reshape(slice(c[0], insert(filled(row.rank, 0), 0, source), insert(row, 0, 1), filled(row.rank + 1, 1)), row);
+  }
+};
+
+/// P of x along the axis of a packed name, in the innermost trace: x may be a value of an outer one. Of a source, x is what it stands beside.
 template <class P> constexpr value emit_collective(value x, const shape& name, const sequence<extent>& own = {}) {
+  builder& b = x.b->innermost && x.b->innermost->deepest ? *x.b->innermost->deepest : *x.b;
+  if constexpr (P::kind != role::source) x = b.adopt(x);
   sequence<extent> attributes;
   attributes.push_back(name.rank);
   for (extent part : name) attributes.push_back(part);
@@ -196,7 +224,12 @@ template <class P> constexpr value emit_collective(value x, const shape& name, c
   c.op = &primitive_of<P>, c.type = x.type(), c.attributes = attributes.data(), c.attribute_count = int(attributes.size());
   if constexpr (P::kind == role::source) c.type = dtype::int32;
   else c.operands = &x, c.count = 1;
-  return x.b->emit(c);
+  return b.emit(c);
+}
+/// The packed name of an axis.
+template <text Name> consteval shape axis_named() {
+  static_assert(Name.view().size() > 0 && Name.view().size() <= longest_axis_name, "collectives: the name of an axis has 1 to 56 characters");
+  return packed_name(Name.view().substr(0, longest_axis_name));
 }
 /// An axis of x, from the end if negative, as an attribute.
 constexpr extent collective_axis(std::string_view who, value x, extent axis, int rank) {
@@ -215,6 +248,10 @@ template <shape Name> struct pmean_function {
 };
 template <class P, shape Name> struct extremal_function {
   constexpr value operator()(value x) const { return emit_collective<P>(x, Name); }
+};
+template <shape Name> struct pbroadcast_function {
+  extent source;
+  constexpr value operator()(value x) const { return emit_collective<pbroadcast_p>(x, Name, {source}); }
 };
 template <class P, shape Name> struct axis_source_function {
   constexpr value operator()(value x) const { return emit_collective<P>(x, Name); }
@@ -249,6 +286,7 @@ template <shape Name> struct psum_scatter_function {
   constexpr value operator()(value x) const {
     const int at = int(collective_axis("psum_scatter", x, axis, x.rank()));
     if (x.b->failed()) return x;
+    if (x.type() == dtype::boolean) x = convert(x, dtype::int32);
     return emit_collective<psum_scatter_p>(tiled ? in_rows("psum_scatter", x, at, size) : x, Name, {at});
   }
 };
@@ -270,10 +308,13 @@ inline constexpr tiled_tag tiled{};
 /// The options of collectives that exchange parts.
 struct collective_options {
   extent axis = 0, size = dyn;
-  bool tiled = false;
-  template <extent A> constexpr void set(axis_tag<A>) { axis = A; }
+  bool has_axis = false, tiled = false;
+  template <extent A> constexpr void set(axis_tag<A>) { axis = A, has_axis = true; }
   template <extent N> constexpr void set(axis_size_tag<N>) { size = N; }
   constexpr void set(tiled_tag) { tiled = true; }
+  template <class Tag> constexpr void set(Tag) {
+    static_assert(std::is_same_v<Tag, tiled_tag>, "collectives: the options are ct::axis<k>, of all_gather and psum_scatter, ct::axis_size<N> and ct::tiled");
+  }
   template <class... Tags> static constexpr collective_options of(Tags... tags) {
     collective_options o;
     (o.set(tags), ...);
@@ -281,11 +322,18 @@ struct collective_options {
   }
 };
 
-/// Fn of every leaf of a tree.
-template <auto Fn, class X> constexpr auto collective_of_leaves(const X& x) {
-  if constexpr (tensor<X>) return apply<Fn>(x);
+template <class X> inline constexpr bool is_tuple_of_operands = false;
+template <class... X> inline constexpr bool is_tuple_of_operands<std::tuple<X...>> = true;
+/// Fn of every array of a tree, and of_number(x) of every C++ number.
+template <auto Fn, class X, class N> constexpr auto collective_of_leaves(const X& x, N of_number) {
+  if constexpr (number<X>) return of_number(x);
+  else if constexpr (tensor<X>) return apply<Fn>(x);
+  else if constexpr (is_tuple_of_operands<X>) return std::apply([&](const auto&... part) { return std::tuple(collective_of_leaves<Fn>(part, of_number)...); }, x);
   else return tree_map([](const auto& leaf) { return apply<Fn>(leaf); }, x);
 }
+/// A number is the same for all instances.
+inline constexpr auto number_itself = [](auto x) { return x; };
+inline constexpr auto not_a_number = [](auto x) { static_assert(!number<decltype(x)>, "collectives: a C++ number has no axes to exchange parts along"); };
 
 /// A deferred source, which becomes a value in the trace of what it meets.
 template <class P, shape Name> constexpr auto axis_source_expression() {
@@ -293,9 +341,15 @@ template <class P, shape Name> constexpr auto axis_source_expression() {
 }
 
 /// The number of the instance along axis Name: 0, 1, ... (int32, rank 0). JAX: jax.lax.axis_index.
-template <text Name> constexpr auto axis_index() { return axis_source_expression<axis_index_p, packed_name(Name.view())>(); }
+///
+/// Without an argument it is deferred, as there is no trace to belong to: an operand of other operations, where the trace is that of what stands beside it.
+/// `axis_index<"i">(x)` with any traced x is a traced value at once, for loops' bounds and states, and for a variable that a nested map over an axis
+/// of the same name is to capture.
+template <text Name> constexpr auto axis_index() { return axis_source_expression<axis_index_p, axis_named<Name>()>(); }
+template <text Name, traced X> constexpr auto axis_index(const X& beside) { return apply<axis_source_function<axis_index_p, axis_named<Name>()>{}>(beside); }
 template <axis_extent E> struct axis_size_call {
   constexpr auto operator()() const { return axis_source_expression<axis_size_p, packed_name(std::string_view(E.name))>(); }
+  template <traced X> constexpr auto operator()(const X& beside) const { return apply<axis_source_function<axis_size_p, packed_name(std::string_view(E.name))>{}>(beside); }
 };
 
 /// The sum of x over all instances along axis Name, which is the same for all of them: it need not be mapped in the result. x is an array
@@ -303,43 +357,46 @@ template <axis_extent E> struct axis_size_call {
 /// along all of these axes. The derivative is a sum over all instances, too: the gradient by one instance's value is that of the
 /// sum of all instances' results. Outside of a vmap that names the axis, a compile error. JAX: jax.lax.psum.
 template <text Name, text... More, class X> constexpr auto psum(const X& x) {
-  constexpr shape axis = packed_name(Name.view());
+  constexpr shape axis = axis_named<Name>();
+  static_assert((true && ... && (Name.view() != More.view())), "psum: an axis is named twice");
   if constexpr (sizeof...(More) > 0) return psum<Name>(psum<More...>(x));
-  else if constexpr (number<X>) return x * axis_source_expression<axis_size_p, axis>();
-  else return collective_of_leaves<psum_function<axis>{}>(x);
+  else return collective_of_leaves<psum_function<axis>{}>(x, [](auto n) { return n * axis_source_expression<axis_size_p, axis_named<Name>()>(); });
 }
 /// psum divided by the number of instances; of integers, float32. JAX: jax.lax.pmean.
 template <text Name, text... More, class X> constexpr auto pmean(const X& x) {
+  static_assert((true && ... && (Name.view() != More.view())), "pmean: an axis is named twice");
   if constexpr (sizeof...(More) > 0) return pmean<Name>(pmean<More...>(x));
-  else return collective_of_leaves<pmean_function<packed_name(Name.view())>{}>(x);
+  else return collective_of_leaves<pmean_function<axis_named<Name>()>{}>(x, number_itself);
 }
 /// The largest value of all instances, element by element; real dtypes. Differentiable, which JAX's is not: instances that have it share the
 /// derivative equally. JAX: jax.lax.pmax.
 template <text Name, text... More, class X> constexpr auto pmax(const X& x) {
+  static_assert((true && ... && (Name.view() != More.view())), "pmax: an axis is named twice");
   if constexpr (sizeof...(More) > 0) return pmax<Name>(pmax<More...>(x));
-  else return collective_of_leaves<extremal_function<pmax_p, packed_name(Name.view())>{}>(x);
+  else return collective_of_leaves<extremal_function<pmax_p, axis_named<Name>()>{}>(x, number_itself);
 }
 /// The smallest. JAX: jax.lax.pmin.
 template <text Name, text... More, class X> constexpr auto pmin(const X& x) {
+  static_assert((true && ... && (Name.view() != More.view())), "pmin: an axis is named twice");
   if constexpr (sizeof...(More) > 0) return pmin<Name>(pmin<More...>(x));
-  else return collective_of_leaves<extremal_function<pmin_p, packed_name(Name.view())>{}>(x);
+  else return collective_of_leaves<extremal_function<pmin_p, axis_named<Name>()>{}>(x, number_itself);
 }
 
 /// The x of instance Source for all instances. Its derivative is that of instance Source alone. JAX: jax.lax.pbroadcast.
 template <text Name, extent Source, class X> constexpr auto pbroadcast(const X& x) {
   static_assert(Source >= 0, "pbroadcast: the source is the number of an instance");
-  return psum<Name>(tree_map([](const auto& leaf) { return where(axis_index<Name>() == int(Source), leaf, zeros_like(leaf)); }, x));
+  return collective_of_leaves<pbroadcast_function<axis_named<Name>()>{Source}>(x, number_itself);
 }
 
 /// The x of another instance: for each pair (source, target), of the source at the target; zeros at instances that are no target. No
 /// instance may be source or target twice. The number of instances must be static. x is an array or a tree of arrays inside of the
 /// mapped function. JAX: jax.lax.ppermute.
 template <text Name, class X, class Pairs> constexpr X ppermute(const X& x, const Pairs& pairs) {
-  static_assert(has_traced_leaf<X>(), "ppermute: x is no traced array; it moves values between the instances of a function under ct::vmap");
+  static_assert(has_traced_leaf<X>(), "ppermute: x must be a traced array, or a tree of them; a function that captures arrays or numbers and uses it must be called inside of ct::jit");
   sequence<extent> list;
   for (const auto& [source, target] : pairs) list.push_back(source), list.push_back(target);
   X moved = x;
-  for_each_leaf([&](auto& leaf) { leaf = std::remove_reference_t<decltype(leaf)>(emit_collective<ppermute_p>(value(leaf), packed_name(Name.view()), list)); }, moved);
+  for_each_leaf([&](auto& leaf) { leaf = std::remove_reference_t<decltype(leaf)>(emit_collective<ppermute_p>(value(leaf), axis_named<Name>(), list)); }, moved);
   return moved;
 }
 template <text Name, class X> constexpr X ppermute(const X& x, std::initializer_list<std::pair<int, int>> pairs) {
@@ -351,21 +408,22 @@ template <text Name, class X> constexpr X ppermute(const X& x, std::initializer_
 template <text Name, class X, class... Tags> constexpr auto all_gather(const X& x, Tags...) {
   constexpr collective_options o = collective_options::of(Tags{}...);
   static_assert(o.size >= 0, "all_gather: give the number of instances, which the result's shape has: ct::axis_size<N>");
-  return collective_of_leaves<all_gather_function<packed_name(Name.view())>{o.axis, o.size, o.tiled}>(x);
+  return collective_of_leaves<all_gather_function<axis_named<Name>()>{o.axis, o.size, o.tiled}>(x, not_a_number);
 }
 /// The sum of x over all instances, of which instance i gets entry i along axis k (`ct::axis<k>`, default 0), whose extent is the number of
 /// instances, and which goes; with `ct::tiled, ct::axis_size<N>` part i of N of that axis. JAX: jax.lax.psum_scatter.
 template <text Name, class X, class... Tags> constexpr auto psum_scatter(const X& x, Tags...) {
   constexpr collective_options o = collective_options::of(Tags{}...);
-  static_assert(!o.tiled || o.size > 0, "psum_scatter: give the number of parts beside ct::tiled: ct::axis_size<N>");
-  return collective_of_leaves<psum_scatter_function<packed_name(Name.view())>{o.axis, o.size, o.tiled}>(x);
+  static_assert(o.tiled == (o.size > 0), "psum_scatter: ct::tiled needs the number of parts, ct::axis_size<N>, which stands with it alone");
+  return collective_of_leaves<psum_scatter_function<axis_named<Name>()>{o.axis, o.size, o.tiled}>(x, not_a_number);
 }
 /// Entry i of x along axis Split, whose extent is the number of instances, goes to instance i, which gets those of all instances along
 /// axis Concat of the result; with `ct::tiled, ct::axis_size<N>` the axis goes in N parts. JAX: jax.lax.all_to_all.
 template <text Name, extent Split, extent Concat, class X, class... Tags> constexpr auto all_to_all(const X& x, Tags...) {
   constexpr collective_options o = collective_options::of(Tags{}...);
-  static_assert(!o.tiled || o.size > 0, "all_to_all: give the number of parts beside ct::tiled: ct::axis_size<N>");
-  return collective_of_leaves<all_to_all_function<packed_name(Name.view())>{Split, Concat, o.size, o.tiled}>(x);
+  static_assert(o.tiled == (o.size > 0), "all_to_all: ct::tiled needs the number of parts, ct::axis_size<N>, which stands with it alone");
+  static_assert(!o.has_axis, "all_to_all: the axes are template arguments: ct::all_to_all<\"i\", 0, 1>(x)");
+  return collective_of_leaves<all_to_all_function<axis_named<Name>()>{Split, Concat, o.size, o.tiled}>(x, not_a_number);
 }
 
 }  // namespace cotangent

@@ -145,7 +145,12 @@ struct custom_vmap_p {
       operands.push_back(mapped ? batched_operand(c[k], batched[k], size) : c[k]);
     }
     const value r = inline_graph(*c.b, p.bodies[std::size_t(p.rule(mask))], operands)[std::size_t(p.output)];
-    return batched_operand(r, p.is_batched(mask, p.output) == yes, size);
+    const bool has_axis = p.is_batched(mask, p.output) == yes;
+    const shape want = has_axis ? insert(c.dims, 0, size) : c.dims;
+    bool fits_result = c.b->failed() || r.rank() == want.rank;
+    for (int i = 0; i < want.rank && fits_result && !c.b->failed(); ++i) fits_result = c.b->symbols.unify(r.dims()[i], want[i]);
+    if (!fits_result) c.b->fail(message{} << "custom_vmap: the rule returns " << r.type() << r.dims() << " where " << want << " is needed");
+    return c.b->failed() ? c.b->dead() : batched_operand(r, has_axis, size);
   }
 };
 
@@ -171,6 +176,10 @@ template <class Rule, class... Flags> struct rule_for_batch {
   template <class... V> constexpr auto operator()(const V&... arguments) const { return std::get<0>(all_of(arguments...)); }
 };
 
+/// What a rule says of its results: a std::bool_constant for all of them, or a tuple of them.
+template <class Flags> inline constexpr bool are_flags = requires { std::bool_constant<Flags::value>(); };
+template <class... Flag> inline constexpr bool are_flags<std::tuple<Flag...>> = (true && ... && are_flags<Flag>);
+
 template <class F, class Rule> struct custom_batch : transform_base<custom_batch<F, Rule>> {
   static_assert(stateless<F> && stateless<Rule>, "custom_vmap: the function and its rule may not capture variables; pass them as arguments");
   template <class... V> using result = traced_result<F, V...>;
@@ -194,6 +203,10 @@ template <class F, class Rule> struct custom_batch : transform_base<custom_batch
     using returned = typename std::tuple_element_t<1, made>::type;
     static constexpr bool returns_two = [] {
       if constexpr (requires { std::tuple_size<returned>::value; }) return std::tuple_size_v<returned> == 2;
+      else return false;
+    }();
+    static constexpr bool says_what_is_batched = [] {
+      if constexpr (returns_two) return are_flags<std::tuple_element_t<1, returned>>;
       else return false;
     }();
     /// Which leaves of the result are batched.
@@ -226,6 +239,8 @@ template <class F, class Rule> struct custom_batch : transform_base<custom_batch
       using rule = rule_type<R, V...>;
       if constexpr (!rule::returns_two) {
         if (why.empty()) why << "custom_vmap: the rule must return (out, out_batched)";
+      } else if constexpr (!rule::says_what_is_batched) {
+        if (why.empty()) why << "custom_vmap: out_batched of the rule must be a std::true_type or std::false_type, or a std::tuple of one per array";
       } else {
         const graph g = rule::trace();
         const flag_list out = rule::out_batched();

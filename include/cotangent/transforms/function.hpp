@@ -98,8 +98,8 @@ template <class Given, class Wanted> constexpr message difference(std::string_vi
 template <class... V, class F> constexpr closure trace_function(const F& f, nesting level = 0) {
   builder b;
   b.level = level.level, b.innermost = level.innermost ? level.innermost : &b.own_innermost;
-  const int outer = *b.innermost;
-  *b.innermost = b.level;
+  const live_trace outer = *b.innermost;
+  *b.innermost = {b.level, &b};
   std::tuple<V...> arguments{input_tree<V>(b)...};
   sequence<value> outputs;
   const auto result = without_expressions(b, std::apply([&](const auto&... a) { return f(a...); }, arguments));
@@ -231,7 +231,7 @@ template <class T> struct transform_base {
       static_assert(report<why{}>(lines_of<why{}>{}));
       c.body = thaw(transformed_function<T, traced_tree<A>...>);
     } else {
-      c = self.template transformed<traced_tree<A>...>(b && b->innermost ? nesting(*b->innermost + 1, b->innermost) : nesting(b ? b->level + 1 : 1000));
+      c = self.template transformed<traced_tree<A>...>(b && b->innermost ? nesting(b->innermost->level + 1, b->innermost) : nesting(b ? b->level + 1 : 1000));
       for (value v : c.captured)
         if (b == nullptr || v.b->level > b->level) b = v.b;
       if (b == nullptr) throw error("a function that captures variables was transformed and called with numbers, outside a trace; pass the variables as arguments");

@@ -12,7 +12,7 @@ constexpr flag_list dependent_nodes(const graph& g, const flag_list& active) {
   for (std::size_t i = 0; i < g.inputs.size(); ++i)
     if (active[i] && has_tangent(g[g.inputs[i]].type)) dependent[std::size_t(g.inputs[i])] = true;
   for (int n = 0; n < g.size(); ++n) {
-    if (g[n].is_input() || (!has_tangent(g[n].type) && !has_several_results(g[n]))) continue;
+    if (g[n].is_input() || g[n].op->constant || (!has_tangent(g[n].type) && !has_several_results(g[n]))) continue;
     for (int k = 0; k < g[n].operand_count; ++k)
       if (dependent[std::size_t(g.operand(n, k))]) dependent[std::size_t(n)] = true;
   }
