@@ -195,10 +195,10 @@ struct pbroadcast_p : collective {
   static constexpr std::string_view name = "pbroadcast";
   static constexpr bool varies = false;
   static constexpr value vjp(const call& c, int, value g) {
-    sequence<extent> attributes = collective::attributes(c, {});
-    const value sum = emit<psum_p>({g}, attributes.data(), int(attributes.size()));
+    const value sum = emit_with<psum_p>(c, g, {});
+    const sequence<extent> name = attributes(c, {});
     call index;
-    index.op = &primitive_of<axis_index_p>, index.type = dtype::int32, index.attributes = attributes.data(), index.attribute_count = int(attributes.size());
+    index.op = &primitive_of<axis_index_p>, index.type = dtype::int32, index.attributes = name.data(), index.attribute_count = int(name.size());
     const value here = sum.b->emit(index);
     return select(broadcast_to(eq(here, full_like(here, double(own(c, 0)))), sum.dims()), sum, zeros_like(sum));
   }
@@ -246,15 +246,9 @@ template <shape Name> struct pmean_function {
     return sum / broadcast_to(convert(emit_collective<axis_size_p>(x, Name), sum.type()), sum.dims());
   }
 };
-template <class P, shape Name> struct extremal_function {
-  constexpr value operator()(value x) const { return emit_collective<P>(x, Name); }
-};
-template <shape Name> struct pbroadcast_function {
-  extent source;
-  constexpr value operator()(value x) const { return emit_collective<pbroadcast_p>(x, Name, {source}); }
-};
-template <class P, shape Name> struct axis_source_function {
-  constexpr value operator()(value x) const { return emit_collective<P>(x, Name); }
+/// P with these attributes of its own, as a function.
+template <class P, shape Name, extent... Own> struct collective_function {
+  constexpr value operator()(value x) const { return emit_collective<P>(x, Name, {Own...}); }
 };
 /// x with axis `axis` in `count` rows: [..., count * k, ...] to [..., count, k, ...]. And back.
 constexpr value in_rows(std::string_view who, value x, int axis, extent count) {
@@ -337,7 +331,7 @@ inline constexpr auto not_a_number = [](auto x) { static_assert(!number<decltype
 
 /// A deferred source, which becomes a value in the trace of what it meets.
 template <class P, shape Name> constexpr auto axis_source_expression() {
-  return expression<typed_function<axis_source_function<P, Name>{}>, std::int32_t>{std::tuple<std::int32_t>(0)};
+  return expression<typed_function<collective_function<P, Name>{}>, std::int32_t>{std::tuple<std::int32_t>(0)};
 }
 
 /// The number of the instance along axis Name: 0, 1, ... (int32, rank 0). JAX: jax.lax.axis_index.
@@ -346,10 +340,10 @@ template <class P, shape Name> constexpr auto axis_source_expression() {
 /// `axis_index<"i">(x)` with any traced x is a traced value at once, for loops' bounds and states, and for a variable that a nested map over an axis
 /// of the same name is to capture.
 template <text Name> constexpr auto axis_index() { return axis_source_expression<axis_index_p, axis_named<Name>()>(); }
-template <text Name, traced X> constexpr auto axis_index(const X& beside) { return apply<axis_source_function<axis_index_p, axis_named<Name>()>{}>(beside); }
+template <text Name, traced X> constexpr auto axis_index(const X& beside) { return apply<collective_function<axis_index_p, axis_named<Name>()>{}>(beside); }
 template <axis_extent E> struct axis_size_call {
   constexpr auto operator()() const { return axis_source_expression<axis_size_p, packed_name(std::string_view(E.name))>(); }
-  template <traced X> constexpr auto operator()(const X& beside) const { return apply<axis_source_function<axis_size_p, packed_name(std::string_view(E.name))>{}>(beside); }
+  template <traced X> constexpr auto operator()(const X& beside) const { return apply<collective_function<axis_size_p, packed_name(std::string_view(E.name))>{}>(beside); }
 };
 
 /// The sum of x over all instances along axis Name, which is the same for all of them: it need not be mapped in the result. x is an array
@@ -373,19 +367,19 @@ template <text Name, text... More, class X> constexpr auto pmean(const X& x) {
 template <text Name, text... More, class X> constexpr auto pmax(const X& x) {
   static_assert((true && ... && (Name.view() != More.view())), "pmax: an axis is named twice");
   if constexpr (sizeof...(More) > 0) return pmax<Name>(pmax<More...>(x));
-  else return collective_of_leaves<extremal_function<pmax_p, axis_named<Name>()>{}>(x, number_itself);
+  else return collective_of_leaves<collective_function<pmax_p, axis_named<Name>()>{}>(x, number_itself);
 }
 /// The smallest. JAX: jax.lax.pmin.
 template <text Name, text... More, class X> constexpr auto pmin(const X& x) {
   static_assert((true && ... && (Name.view() != More.view())), "pmin: an axis is named twice");
   if constexpr (sizeof...(More) > 0) return pmin<Name>(pmin<More...>(x));
-  else return collective_of_leaves<extremal_function<pmin_p, axis_named<Name>()>{}>(x, number_itself);
+  else return collective_of_leaves<collective_function<pmin_p, axis_named<Name>()>{}>(x, number_itself);
 }
 
 /// The x of instance Source for all instances. Its derivative is that of instance Source alone. JAX: jax.lax.pbroadcast.
 template <text Name, extent Source, class X> constexpr auto pbroadcast(const X& x) {
   static_assert(Source >= 0, "pbroadcast: the source is the number of an instance");
-  return collective_of_leaves<pbroadcast_function<axis_named<Name>()>{Source}>(x, number_itself);
+  return collective_of_leaves<collective_function<pbroadcast_p, axis_named<Name>(), Source>{}>(x, number_itself);
 }
 
 /// The x of another instance: for each pair (source, target), of the source at the target; zeros at instances that are no target. No
