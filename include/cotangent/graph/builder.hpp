@@ -133,6 +133,7 @@ struct primitive {
   bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
   bool bilinear = false;                                        // linear in each operand, but not in both together
   bool constant = false;                                        // the derivative is zero
+  bool of_extents = false;                                      // depends on the operands' extents alone
   bool by_parts = false;                                        // of complex numbers: does the same to each of their parts
   bool by_lines = false;                                        // role opaque: attribute 0 is an axis, and each line along it is for itself
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
@@ -164,6 +165,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { P::flops; }) t.flops = P::flops;
   if constexpr (requires { P::bilinear; }) t.bilinear = P::bilinear;
   if constexpr (requires { P::constant; }) t.constant = P::constant;
+  if constexpr (requires { P::of_extents; }) t.of_extents = P::of_extents;
   if constexpr (requires { P::by_parts; }) t.by_parts = P::by_parts;
   if constexpr (requires { P::by_lines; }) t.by_lines = P::by_lines;
   t.infer = &P::infer;

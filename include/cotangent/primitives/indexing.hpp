@@ -68,6 +68,7 @@ constexpr value input_of_extent(builder& b, extent e) {
 struct extent_p {
   static constexpr std::string_view name = "extent";
   static constexpr bool by_parts = true;
+  static constexpr bool of_extents = true;
   static constexpr role kind = role::opaque;
   static constexpr void infer(call& c) {
     if (c.type != dtype::int32 && c.type != dtype::int64) c.b->fail(message{} << "extent: asked for as " << c.type << ", which must be int32 or int64");

@@ -19,6 +19,16 @@ constexpr flag_list dependent_nodes(const graph& g, const flag_list& active) {
   return dependent;
 }
 
+/// The same by any way: of a linear function nothing else may depend on the inputs, such as conditions.
+constexpr flag_list reached_nodes(const graph& g) {
+  flag_list reached(g.nodes.count, false);
+  for (int i : g.inputs) reached[std::size_t(i)] = true;
+  for (int n = 0; n < g.size(); ++n)
+    for (int k = 0; k < g[n].operand_count && !g[n].op->of_extents; ++k)
+      if (reached[std::size_t(g.operand(n, k))]) reached[std::size_t(n)] = true;
+  return reached;
+}
+
 /// What reverse mode keeps of each operation with several results.
 struct saved_states {
   sequence<int> nodes;
@@ -133,7 +143,7 @@ constexpr graph vjp_graph(const graph& g, const flag_list& active, bool of_scala
 constexpr graph transpose_graph(const graph& g) {
   flag_list all;
   all.assign(g.inputs.size(), true);
-  const flag_list dependent = dependent_nodes(g, all);
+  const flag_list dependent = reached_nodes(g);
   builder b;
   replay r(g, b);
   b.take_symbols(g);
