@@ -226,11 +226,6 @@ template <class P> constexpr value emit_collective(value x, const shape& name, c
   else c.operands = &x, c.count = 1;
   return b.emit(c);
 }
-/// The packed name of an axis.
-template <text Name> consteval shape axis_named() {
-  static_assert(Name.view().size() > 0 && Name.view().size() <= longest_axis_name, "collectives: the name of an axis has 1 to 56 characters");
-  return packed_name(Name.view().substr(0, longest_axis_name));
-}
 /// An axis of x, from the end if negative, as an attribute.
 constexpr extent collective_axis(std::string_view who, value x, extent axis, int rank) {
   if (axis < -rank || axis >= rank) x.b->fail(message{} << who << ": axis " << axis << " is out of range for " << x.type() << x.dims());

@@ -28,9 +28,22 @@ template <auto... Axes> struct in_axes_tag {};
 template <auto... Axes> inline constexpr in_axes_tag<Axes...> in_axes{};
 template <auto... Axes> struct out_axes_tag {};
 template <auto... Axes> inline constexpr out_axes_tag<Axes...> out_axes{};
-template <text Name> struct axis_name_tag {};
+/// The parts of an axis's packed name. (nvcc deduces no arguments of class types, and does not write default ones in a way that g++ reads.)
+template <extent... Parts> struct name_parts {
+  static constexpr shape value{Parts...};
+};
+template <shape Name> struct with_parts {
+  template <std::size_t... I> static name_parts<Name.dims[I]...> make(std::index_sequence<I...>);
+  using type = decltype(make(std::make_index_sequence<std::size_t(Name.rank)>()));
+};
+/// The packed name of an axis.
+template <text Name> consteval shape axis_named() {
+  static_assert(Name.view().size() > 0 && Name.view().size() <= longest_axis_name, "axis_name: the name of an axis has 1 to 56 characters");
+  return packed_name(Name.view().substr(0, longest_axis_name));
+}
+template <class Parts> struct axis_name_tag {};
 /// The name of the mapped axis, for collectives in the function: ct::psum<"i">(x).
-template <text Name> inline constexpr axis_name_tag<Name> axis_name{};
+template <text Name> inline constexpr axis_name_tag<typename with_parts<axis_named<Name>()>::type> axis_name{};
 template <extent N> struct axis_size_tag {};
 template <axis_extent E> struct axis_size_call;
 /// `axis_size<8>`: the extent of the mapped axis, for ct::vmap. `axis_size<"i">()`: the number of instances along axis "i" (int32), inside
@@ -153,15 +166,12 @@ struct batched<S, Axes, Size, Leaf> {
   using type = typename struct_rebind<S>::template to<batched_family<Axes::out(Leaf), Size>::template type>;
 };
 
-/// The options of vmap as one type. The name of the axis is packed.
-template <class In = in_axes_tag<0>, class Out = out_axes_tag<0>, extent Size = dyn, shape Name = shape{}> struct vmap_options {};
-template <auto... I, class In, class Out, extent N, shape Name> constexpr vmap_options<in_axes_tag<I...>, Out, N, Name> with_tag(vmap_options<In, Out, N, Name>, in_axes_tag<I...>) { return {}; }
-template <auto... O, class In, class Out, extent N, shape Name> constexpr vmap_options<In, out_axes_tag<O...>, N, Name> with_tag(vmap_options<In, Out, N, Name>, out_axes_tag<O...>) { return {}; }
-template <extent M, class In, class Out, extent N, shape Name> constexpr vmap_options<In, Out, M, Name> with_tag(vmap_options<In, Out, N, Name>, axis_size_tag<M>) { return {}; }
-template <text A, class In, class Out, extent N, shape Name> constexpr auto with_tag(vmap_options<In, Out, N, Name>, axis_name_tag<A>) {
-  static_assert(A.view().size() > 0 && A.view().size() <= longest_axis_name, "vmap: the name of an axis has 1 to 56 characters");
-  return vmap_options<In, Out, N, packed_name(A.view())>();
-}
+/// The options of vmap as one type.
+template <class In = in_axes_tag<0>, class Out = out_axes_tag<0>, extent Size = dyn, class Name = name_parts<>> struct vmap_options {};
+template <auto... I, class In, class Out, extent N, class Name> constexpr vmap_options<in_axes_tag<I...>, Out, N, Name> with_tag(vmap_options<In, Out, N, Name>, in_axes_tag<I...>) { return {}; }
+template <auto... O, class In, class Out, extent N, class Name> constexpr vmap_options<In, out_axes_tag<O...>, N, Name> with_tag(vmap_options<In, Out, N, Name>, out_axes_tag<O...>) { return {}; }
+template <extent M, class In, class Out, extent N, class Name> constexpr vmap_options<In, Out, M, Name> with_tag(vmap_options<In, Out, N, Name>, axis_size_tag<M>) { return {}; }
+template <class Parts, class In, class Out, extent N, class Name> constexpr vmap_options<In, Out, N, Parts> with_tag(vmap_options<In, Out, N, Name>, axis_name_tag<Parts>) { return {}; }
 template <class Options, class Tag> constexpr Options with_tag(Options, Tag) {
   static_assert(std::is_same_v<Tag, void>, "vmap: the options are ct::in_axes<...>, ct::out_axes<...>, ct::axis_size<N> and ct::axis_name<\"i\">");
   return {};
@@ -171,7 +181,7 @@ template <class Options, class Tag, class... Tags> constexpr auto with_tags(Opti
 
 template <class F, class Options> struct mapped;
 
-template <class F, auto... In, auto... Out, extent Size, shape Name>
+template <class F, auto... In, auto... Out, extent Size, class Name>
 struct mapped<F, vmap_options<in_axes_tag<In...>, out_axes_tag<Out...>, Size, Name>>
     : transform_base<mapped<F, vmap_options<in_axes_tag<In...>, out_axes_tag<Out...>, Size, Name>>> {
   [[no_unique_address]] F f;
@@ -279,7 +289,7 @@ struct mapped<F, vmap_options<in_axes_tag<In...>, out_axes_tag<Out...>, Size, Na
       if (axis != not_mapped && axis < 0) axis += ranks[std::size_t(i)] + 1;
       outs.push_back(axis);
     }
-    c.body = batch_graph(c.body, in, outs, mapped_extent<V...>(), Name);
+    c.body = batch_graph(c.body, in, outs, mapped_extent<V...>(), Name::value);
     return c;
   }
 };
