@@ -1,6 +1,6 @@
 /// nn's activations, attention and initializers, reductions of segments, beside JAX 0.10.2.
 
-#include "check_derivatives.hpp"
+#include "flat_results.hpp"
 
 namespace ct = cotangent;
 namespace nn = ct::nn;
@@ -8,18 +8,6 @@ using namespace checks;
 
 namespace {
 
-/// All results of f, one behind the other.
-template <class... R> ct::array<double, ct::dyn> flat(const std::tuple<R...>& results) {
-  return std::apply([](const auto&... r) { return std::get<0>(ct::ravel_tree(std::tuple(ct::array<double, ct::dyn>(ct::astype<double>(ct::ravel(r)))...))); }, results);
-}
-void check(const ct::array<double, ct::dyn>& have, std::initializer_list<double> want, double tolerance = 1e-7) {
-  REQUIRE(have.size() == ct::extent(want.size()));
-  const double* w = want.begin();
-  for (ct::extent i = 0; i < have.size(); ++i, ++w) {
-    INFO("element " << i << ": " << have(i) << " for " << *w);
-    CHECK((have(i) == *w || std::abs(have(i) - *w) <= tolerance * (1 + std::abs(*w))));
-  }
-}
 /// sin(0.37 i + seed) + seed / 10
 template <class A> A waves(int seed) {
   A a;

@@ -1,25 +1,11 @@
 /// NumPy's functions (numpy/), beside JAX 0.10.2: in a trace, on arrays, their derivatives, batches, run-time and empty extents.
 
-#include "check_derivatives.hpp"
+#include "flat_results.hpp"
 
 namespace ct = cotangent;
 using namespace checks;
 
 namespace {
-
-/// All results of f, one behind the other.
-template <class... R> ct::array<double, ct::dyn> flat(const std::tuple<R...>& results) {
-  return std::apply([](const auto&... r) { return std::get<0>(ct::ravel_tree(std::tuple(ct::array<double, ct::dyn>(ct::astype<double>(ct::ravel(r)))...))); }, results);
-}
-/// Compared with what JAX gives, which NAN stands for NaN in.
-void check(const ct::array<double, ct::dyn>& have, std::initializer_list<double> want, double tolerance = 1e-7) {
-  REQUIRE(have.size() == ct::extent(want.size()));
-  const double* w = want.begin();
-  for (ct::extent i = 0; i < have.size(); ++i, ++w) {
-    INFO("element " << i << ": " << have(i) << " for " << *w);
-    CHECK(((std::isnan(have(i)) && std::isnan(*w)) || have(i) == *w || std::abs(have(i) - *w) <= tolerance * (1 + std::abs(*w))));
-  }
-}
 
 constexpr double inf = INFINITY;
 const ct::array<double, 6> x{0.5, -1, 3, 2, NAN, inf}, y{1, 2.5, -3, NAN, 4, -inf};

@@ -154,11 +154,6 @@ struct custom_vmap_p {
   }
 };
 
-/// The number of instances: the leading extent of an array.
-struct leading_extent_function {
-  constexpr value operator()(value x) const { return extent_value(*x.b, dtype::int32, x.dims()[0]); }
-};
-
 /// A rule for the arguments that Flags... call batched, as a function of them alone: rule(axis_size, in_batched, arguments...).
 template <class Rule, class... Flags> struct rule_for_batch {
   template <class... V> static constexpr auto all_of(const V&... arguments) {
@@ -170,7 +165,7 @@ template <class Rule, class... Flags> struct rule_for_batch {
       if constexpr (decltype(flag)::value) for_each_leaf(look, argument);
     };
     (look_at(arguments, Flags{}), ...);
-    const var<std::int32_t> size(leading_extent_function{}(first));
+    const var<std::int32_t> size(extent_value(*first.b, dtype::int32, first.dims()[0]));
     return Rule{}(size, std::tuple<Flags...>{}, arguments...);
   }
   template <class... V> constexpr auto operator()(const V&... arguments) const { return std::get<0>(all_of(arguments...)); }
