@@ -1,8 +1,11 @@
 /// Loops whose carries stay in registers, few rows or one point; while loops of instances that stop by themselves; and loops that
 /// are found in others.
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include <cotangent/cotangent.hpp>
 
@@ -143,6 +146,71 @@ TEST_CASE("loops of many rows whose turns differ by a time or a table's entry") 
   const std::string kernels = ct::jit(polynomial).kernels(x, c);
   CHECK(kernels.find("computes sub lt add select clamp gather fma") != std::string::npos);  // a turn is one kernel
   CHECK(kernels.find("over []") == std::string::npos);
+}
+
+namespace {
+
+/// A turn's sums, extrema and counts over rows; `c` is what all rows share in a turn.
+constexpr auto observed = [](auto x, auto c) {
+  const auto turn = [](auto state, auto c) {
+    const auto [x, n] = state;
+    const auto y = 0.5 * x + c;
+    const auto up = ct::astype<std::int32_t>(y > x);
+    return std::pair(std::pair(y, n + up), std::tuple(ct::sum(y * y), ct::max(y), ct::min(y - c), ct::sum(up), ct::sum(c - y)));
+  };
+  return ct::scan(turn, std::pair(x, ct::astype<std::int32_t>(0 * x)), c, ct::reverse);
+};
+template <class T, class Rows> void check_observed(const Rows& start) {
+  const T tolerance = T(sizeof(T) == 4 ? 2e-6 : 1e-14);
+  ct::array<T, 9> c;
+  for (int t = 0; t < 9; ++t) c(t) = T(element(t + 7));
+  const auto program = ct::jit(observed);
+  CHECK(program.kernels(start, c).find("all turns in registers") != std::string::npos);
+  const auto result = program(start, c);
+  const auto& [last, seen] = result;
+  const auto& [squares, greatest, least, ups, differences] = seen;
+  std::vector<T> x(start.data(), start.data() + start.size());
+  for (int t = 9; t-- > 0;) {
+    double square = 0, total = 0;
+    T most = -std::numeric_limits<T>::infinity(), fewest = -most;
+    int up = 0;
+    for (T& a : x) {
+      const T y = T(0.5) * a + c(t);
+      square += y * y, total += y, most = std::max(most, y), fewest = std::min(fewest, y - c(t)), up += y > a;
+      a = y;
+    }
+    const double scale = 1 + double(x.size());
+    CAPTURE(x.size(), t);
+    CHECK(std::abs(squares(t) - square) <= tolerance * scale);
+    CHECK(std::abs(differences(t) - (double(c(t)) * double(x.size()) - total)) <= 2 * tolerance * scale);
+    CHECK((greatest(t) == most || std::abs(greatest(t) - most) <= tolerance));  // of no rows: infinite
+    CHECK((least(t) == fewest || std::abs(least(t) - fewest) <= tolerance));
+    CHECK(ups(t) == up);
+  }
+  for (std::size_t k = 0; k < x.size(); ++k) REQUIRE(std::abs(std::get<0>(last).data()[k] - x[k]) <= tolerance);
+  ct::set_num_threads(1);
+  CHECK(program(start, c) == result);
+  ct::set_num_threads(2);
+}
+template <class T, ct::extent... N> void check_observed_rows() {
+  const auto one = []<ct::extent Rows>(std::integral_constant<ct::extent, Rows>) {
+    ct::array<T, Rows> x;
+    for (ct::extent k = 0; k < Rows; ++k) x(k) = T(element(k));
+    check_observed<T>(x);
+  };
+  (one(std::integral_constant<ct::extent, N>()), ...);
+}
+
+}  // namespace
+
+TEST_CASE("turns that reduce over rows, which stay in registers") {
+  check_observed_rows<float, 1, 35, 40001>();
+  check_observed_rows<double, 8, 131>();
+  for (ct::extent n : {0, 1, 77, 5003}) {
+    ct::array<double, ct::dyn> x({n});
+    for (ct::extent k = 0; k < n; ++k) x(k) = element(k);
+    check_observed<double>(x);
+  }
 }
 
 namespace {

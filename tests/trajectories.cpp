@@ -37,6 +37,16 @@ constexpr auto of_state = [](auto p, auto s) {
   };
   return ct::sum(ct::fori_loop<0, turns>(turn, s));
 };
+/// The states as one array [n, 2], of which the loop has columns.
+constexpr auto mean_square_of_states = [](auto p, auto s) {
+  const auto end = ct::vmap([p](auto s) {
+    return ct::fori_loop<0, turns>([p](auto, auto s) {
+      const auto [x, v] = kick(s(ct::index<0>), s(ct::index<1>), p(ct::index<0>), p(ct::index<1>));
+      return ct::stack<0>(x, v);
+    }, s);
+  })(s);
+  return ct::mean(ct::square(end));
+};
 constexpr auto sum_of_states = [](auto p, auto s) { return ct::sum(ct::vmap(of_state, ct::in_axes<ct::none, 0>)(p, s)); };
 constexpr auto by_state = ct::vmap(ct::grad(of_state, ct::wrt<0, 1>), ct::in_axes<ct::none, 0>);
 /// Forces that are the same for all instances and some for each, a time that all share, and the positions of all turns.
@@ -79,6 +89,8 @@ TEMPLATE_TEST_CASE("gradients by parameters that all instances share", "", float
   const auto s = between<T, 1500, 2>(-2, 2);
   const ct::array<T, 2> p{T(1.5), T(0.2)};
   CHECK(in_chunks(ct::value_and_grad(sum_of_states), p, s));
+  CHECK(in_chunks(ct::value_and_grad(mean_square_of_states, ct::wrt<0, 1>), p, s));
+  check_jit(ct::value_and_grad(mean_square_of_states, ct::wrt<0, 1>), tolerance, p, s);
   check_jit(ct::value_and_grad(sum_of_states), tolerance, p, s);
 }
 

@@ -151,6 +151,7 @@ class by_instance {
       return all_aligned() && before(from, axis_of(g_.operand(n, 0))) == before(to, axis);
     }
     if (x.op_id == primitive_of<concatenate_p>.id) return all_aligned() && g_.attribute(n, 0) != axis && same_axis(n);
+    if (x.op_id == primitive_of<assemble_p>.id) return all_aligned() && g_.attribute(n, x.dims.rank + axis) != 0;
     if (x.op_id == primitive_of<pad_p>.id) return pads(n);
     if (x.op_id == primitive_of<roll_p>.id) return is_of_instances(g_.operand(n, 0)) && is_number(g_.operand(n, 1)) && g_.attribute(n, 0) != axis;
     return false;

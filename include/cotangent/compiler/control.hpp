@@ -278,12 +278,21 @@ template <class Facts> constexpr extent carry_row(int k) {
 /// are few.
 template <class Facts> constexpr bool keeps_carries() {
   constexpr extent most_elements = 64;
-  if (!Facts::by_rows && !Facts::one_point) return false;
+  if (!Facts::by_rows && !Facts::one_point && !Facts::reduces_rows) return false;
   constexpr const auto& plan = Facts::body::plan;
   if (!has_one_point(plan.steps[0], 1) || !accesses_fit(plan, is_carried<Facts::carries, int(Facts::indexed)>, [](const statement& s, const buffer&) { return is_at_known_place(s); })) return false;
   extent elements = 0;
   for (int k = 0; k < Facts::carries; ++k) elements += carry_row<Facts>(k);
   return elements <= most_elements;
+}
+/// Whether the rows of a scan's body have elements of their own in its xs or ys.
+template <class Facts> constexpr bool streams_rows() {
+  constexpr const auto& plan = Facts::body::plan;
+  const auto streams = [](const buffer& b) {
+    const int x = b.number - int(Facts::indexed) - Facts::carries;
+    return b.where == buffer::input ? x >= 0 && x < Facts::xs : b.where == buffer::output && b.number >= Facts::carries;
+  };
+  return !accesses_fit(plan, streams, [](const statement& s, const buffer&) { return s.what == statement::load && is_at_known_place(s) && s.where.strides.rank > 0 && s.where.strides[0] == 0; });
 }
 /// Where a carry of a scan lies if one of the ys has it anyway.
 struct stacked_carry {
@@ -508,7 +517,7 @@ template <> struct control<while_p> {
     using body = executable<typename base::template body_maker<1>, donated_carries<carries, 0>, typename Executable::backend>;
     using carry = carried<facts, body, carries, 0>;
     static constexpr int xs = 0;
-    static constexpr bool indexed = false, by_instance = base::attribute(base::own + 3) != 0;
+    static constexpr bool indexed = false, reduces_rows = false, by_instance = base::attribute(base::own + 3) != 0;
     static constexpr bool one_point = is_one_point<body, carries, 0>() && tests_by_rows<condition, tested, true>();
     static constexpr bool by_rows = !one_point && by_instance && runs_by_rows<body, carries, 0>() && tests_by_rows<condition, tested, false>();
     static constexpr bool in_registers = keeps_carries<facts>();

@@ -386,8 +386,9 @@ template <class Executable> struct steps {
   };
 };
 
-/// The ys of a loop that its body reduces over rows (reduces_by_rows): those of all turns, in copies.
-template <class Facts> struct reduced_ys {
+/// The ys of a loop that its body reduces over rows (reduces_by_rows): those of all turns, in copies, with as many
+/// partial results of each element as there are lanes.
+template <class Facts, int Lanes = 1> struct reduced_ys {
   extent copies, bytes = 0;
 
   template <class Turns> reduced_ys(const Turns& turns, extent blocks) : copies(blocks) {
@@ -399,15 +400,20 @@ template <class Facts> struct reduced_ys {
   /// Lets turns write to a copy.
   template <class Turns> void place(Turns& turns, char* memory, extent copy) const {
     each([&]<int Y>(std::integral_constant<int, Y>) {
-      turns.y_at[Y] = reinterpret_cast<std::byte*>(first_copy<Y>(memory) + copy * size<Y>(turns)) + turns.start * step<Y>(turns);
+      type<Y>* const own = first_copy<Y>(memory) + copy * size<Y>(turns);
+      if constexpr (Lanes > 1) std::fill_n(own, size<Y>(turns), op<Y>::template identity<type<Y>>());
+      turns.y_at[Y] = reinterpret_cast<std::byte*>(own) + turns.start * step<Y>(turns) * Lanes;
+      turns.y_step[Y] *= Lanes;
     });
   }
   /// Combines the copies, in order, into where `turns` writes.
   template <class Turns> void combine(const Turns& turns, char* memory) const {
     each([&]<int Y>(std::integral_constant<int, Y>) {
       const extent n = size<Y>(turns);
-      combine_copies<primitive_with_id<operation(Y)>, type<Y>, int(sizeof(type<Y>))>(first_copy<Y>(memory), n, 0, copies, 1, 0, 0, n);
-      std::copy_n(first_copy<Y>(memory), n, reinterpret_cast<type<Y>*>(turns.y_at[Y] - turns.start * step<Y>(turns)));
+      type<Y>* const own = first_copy<Y>(memory);
+      combine_copies<op<Y>, type<Y>, int(sizeof(type<Y>))>(own, n, 0, copies, 1, 0, 0, n);
+      type<Y>* const to = reinterpret_cast<type<Y>*>(turns.y_at[Y] - turns.start * step<Y>(turns));
+      for (extent i = 0; i < n / Lanes; ++i) to[i] = fold_lanes<op<Y>, type<Y>>(pack<type<Y>, Lanes>::load(own + i * Lanes));
     });
   }
 
@@ -422,6 +428,7 @@ template <class Facts> struct reduced_ys {
     return 0;
   }
   template <int Y> using type = type_of<Facts::result(Facts::carries + Y).type>;
+  template <int Y> using op = primitive_with_id<operation(Y)>;
   template <class Visit> static void each(const Visit& visit) {
     const auto one = [&]<int Y>(std::integral_constant<int, Y> y) {
       if constexpr (operation(Y) != 0) visit(y);
@@ -429,7 +436,7 @@ template <class Facts> struct reduced_ys {
     [&]<int... Y>(std::integer_sequence<int, Y...>) { (one(std::integral_constant<int, Y>()), ...); }(std::make_integer_sequence<int, Facts::ys>());
   }
   template <int Y, class Turns> static extent step(const Turns& turns) { return Facts::reverse ? -turns.y_step[Y] : turns.y_step[Y]; }
-  template <int Y, class Turns> static extent size(const Turns& turns) { return turns.length * step<Y>(turns) / extent(sizeof(type<Y>)); }
+  template <int Y, class Turns> static extent size(const Turns& turns) { return turns.length * step<Y>(turns) / extent(sizeof(type<Y>)) * Lanes; }
   template <int Y> type<Y>* first_copy(char* memory) const { return reinterpret_cast<type<Y>*>(memory + offsets_[Y]); }
 };
 
@@ -527,8 +534,11 @@ struct backend {
   /// by row block).
   template <class Facts> static constexpr bool keeps_in_registers() {
     using layout = layout_of<typename Facts::body::lowered::template kernel_of<0>>;
-    return has_few_rows<layout>() || (Facts::xs == 0 && Facts::ys == 0 && has_short_turns<layout>());
+    if (Facts::reduces_rows && layout::shape.finds_places) return false;
+    return (has_few_rows<layout>() && !Facts::reduces_rows) || (!streams_rows<Facts>() && has_short_turns<layout>());
   }
+  /// What kernels() tells of how step I of a program runs.
+  template <class Program, int I> static std::string kernels_of_step() { return Program::template step_is_call<I>() ? "all turns in registers\n" : ""; }
   /// Runs the turns of such a loop.
   template <class Facts, class Turns> static void loop_in_registers(const typename Facts::body::state& b, const Turns& turns) {
     constexpr cotangent::step kernel = Facts::body::plan.steps[0];
@@ -536,13 +546,15 @@ struct backend {
     extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1];
     loop_arguments<Facts>(b, buffers, extents);
     with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
-      const scan_of_rows<Kernel, Roles, Carry...> all(buffers, extents, turns);
-      if constexpr (has_few_rows<layout_of<Kernel>>()) all.run();
+      using loop = scan_of_rows<Kernel, Roles, Carry...>;
+      const auto rows = [&] { return b.value(extent_named(Facts::body::plan, kernel, kernel.space[0])); };
+      if constexpr (Facts::reduces_rows) reduce_in_registers<Facts, loop>(buffers, extents, turns, rows());
+      else if constexpr (has_few_rows<layout_of<Kernel>>()) loop(buffers, extents, turns).run();
       else {
-        const extent rows = b.value(extent_named(Facts::body::plan, kernel, kernel.space[0]));
-        if (rows * turns.length * kernel.statement_count <= least_parallel_work) return all.run(0, rows);
-        const extent block = rows_of_task<Facts>(rows);
-        parallel_for(divide_up(rows, block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows)); });
+        const loop all(buffers, extents, turns);
+        if (rows() * turns.length * kernel.statement_count <= least_parallel_work) return all.run(0, rows());
+        const extent block = rows_of_task<Facts>(rows());
+        parallel_for(divide_up(rows(), block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows())); });
       }
     });
   }
@@ -592,6 +604,23 @@ struct backend {
       Turns own = turns;
       ys.place(own, memory.data(), t);
       own.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
+    };
+    if (rows * turns.length * kernel.statement_count > least_parallel_work) parallel_for(ys.copies, run);
+    else for (extent t = 0; t < ys.copies; ++t) run(t);
+    ys.combine(turns, memory.data());
+  }
+
+  /// The same of a loop whose carries stay in registers.
+  template <class Facts, class Loop, class Turns> static void reduce_in_registers(void* const* buffers, const extent* extents, const Turns& turns, extent rows) {
+    constexpr cotangent::step kernel = Facts::body::plan.steps[0];
+    constexpr extent least = 4 * Loop::vectors * Loop::lanes, most_tasks = 32;
+    const extent block = std::max(least, divide_up(divide_up(rows, most_tasks), least) * least);
+    const reduced_ys<Facts, Loop::lanes> ys(turns, std::max<extent>(divide_up(rows, block), 1));
+    const scratch memory{std::size_t(ys.bytes)};
+    const auto run = [&](extent t) {
+      Turns own = turns;
+      ys.place(own, memory.data(), t);
+      Loop(buffers, extents, own).run(t * block, smaller((t + 1) * block, rows));
     };
     if (rows * turns.length * kernel.statement_count > least_parallel_work) parallel_for(ys.copies, run);
     else for (extent t = 0; t < ys.copies; ++t) run(t);

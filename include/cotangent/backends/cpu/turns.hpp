@@ -16,6 +16,19 @@ template <class Layout> constexpr bool has_few_rows() {
 /// Two vectors of rows go side by side, so that each hides the latency of the other, if their carries have at most so many elements.
 inline constexpr int most_carried = 12;
 
+/// The carries of N rows. What the body reduces over rows into ys is combined lane by lane: there are N of each element of the ys.
+template <class Carries, int N, int Bytes> struct turning_registers : Carries {
+  template <class Reduce, class V, class E> COTANGENT_HOST_INLINE void add(Reduce, const V& value, const E& e) {
+    using parts = reduce_parts<Reduce>;
+    using T = typename parts::type;
+    using op = typename parts::operation;
+    using reg = register_type<T, N, Bytes>;
+    T* const to = static_cast<T*>(e.at.buffers[parts::buffer]) + parts::offset * N;
+    if constexpr (E::partial && N > 1) op::combine(reg::load(to), select(first_lanes<int(sizeof(T)), N>(e.count), reg(value), reg(op::template identity<T>()))).store(to);
+    else op::combine(reg::load(to), reg(value)).store(to);
+  }
+};
+
 /// A loop whose body is the kernel, vector by vector of rows.
 template <class Kernel, class Roles, class... Carry> class loop_of_rows;
 template <class Kernel, class Roles, class... T, int... Elements> class loop_of_rows<Kernel, Roles, carry_type<T, Elements>...> {
@@ -25,7 +38,8 @@ template <class Kernel, class Roles, class... T, int... Elements> class loop_of_
   static constexpr int lanes = plan.width, elements = (0 + ... + Elements);
 
  protected:
-  using registers = loop_registers<Roles, lanes, mask_bytes<layout>, std::make_integer_sequence<int, int(sizeof...(T))>, carry_type<T, Elements>...>;
+  using carries = loop_registers<Roles, lanes, mask_bytes<layout>, std::make_integer_sequence<int, int(sizeof...(T))>, carry_type<T, Elements>...>;
+  using registers = turning_registers<carries, lanes, mask_bytes<layout>>;
   position<layout> at_;
   carry_places<int(sizeof...(T))> places_;
 
@@ -73,9 +87,10 @@ template <class Layout> constexpr bool has_short_turns() {
 /// The turns of a loop of a known length.
 template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_of_rows<Kernel, Roles, Carry...> {
   using base = loop_of_rows<Kernel, Roles, Carry...>;
-  using base::plan, base::lanes;
+  using base::plan;
 
  public:
+  using base::lanes;
   /// `turns`: see loop_turns.
   template <class Turns> scan_of_rows(void* const* buffers, const extent* extents, const Turns& turns)
       : base(buffers, extents, turns.carry), length_(turns.length), first_index_(turns.start), index_step_(turns.index_step) {
@@ -96,9 +111,10 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
       }
     }
   }
+  /// How many vectors of rows go side by side.
+  static constexpr int vectors = base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : base::elements <= most_carried ? 2 : 1;
   /// All turns of the rows [first, last).
   void run(extent first, extent last) const {
-    constexpr int vectors = base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : base::elements <= most_carried ? 2 : 1;
     if constexpr (!plan.always_partial || lanes == 1)
       for (; first + vectors * lanes <= last; first += vectors * lanes) run_vectors<vectors, false>(first, lanes, {0, length_});
     if constexpr (lanes > 1 || vectors > 1)

@@ -185,15 +185,17 @@ template <class T> struct listed_lanes {
   COTANGENT_INLINE std::ptrdiff_t operator[](int i) const { return index_in_memory(list[i]); }
 };
 
-/// 0, 1, 2, ...
-template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> counted_lanes() {
-  T t[N];
-  for (int i = 0; i < N; ++i) t[i] = T(i);
-  return pack<T, N>::load(t);
+/// 0, 1, 2, ... (As vectors: g++ 12 crashes on functions with many stores of such numbers, one by one.)
+template <class T, int N, int... I> COTANGENT_HOST_INLINE pack<T, N> counted_lanes(std::integer_sequence<int, I...>) {
+  using part = typename pack<T, N>::part_type;
+  pack<T, N> r;
+  int k = 0;
+  do r.set_part(k, part{T(I)...} + T(k * int(sizeof...(I)))); while (++k < pack<T, N>::parts);
+  return r;
 }
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> lane_numbers() {
   if constexpr (N == 1) return pack<T, 1>(T(0));
-  else return counted_lanes<T, N>();
+  else return counted_lanes<T, N>(std::make_integer_sequence<int, pack<T, N>::part_lanes>());
 }
 
 // Conversions.
