@@ -204,7 +204,7 @@ template <class T, ct::extent... N> void check_observed_rows() {
 }  // namespace
 
 TEST_CASE("turns that reduce over rows, which stay in registers") {
-  check_observed_rows<float, 1, 35, 40001>();
+  check_observed_rows<float, 1, 43, 40001>();
   check_observed_rows<double, 8, 131>();
   for (ct::extent n : {0, 1, 77, 5003}) {
     ct::array<double, ct::dyn> x({n});

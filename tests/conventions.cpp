@@ -94,6 +94,28 @@ TEST_CASE("derivatives of two arguments at ties, zeros and infinities") {
   same(std::get<1>(select), list<5>{1, 1, 1, 0, 1});
 }
 
+namespace {
+constexpr auto softplus = [](auto x) { return ct::nn::softplus(x); };
+constexpr auto second = [](auto f, auto x) { return ct::grad([f](auto v) { return ct::sum(ct::grad([f](auto v) { return ct::sum(f(v)); })(v)); })(x); };
+}  // namespace
+
+TEST_CASE("second derivatives where a formula has a kink and the function has none") {
+  const auto [soft, sigmoid, both, product] = ct::jit([](auto x) {
+    return std::tuple(second(softplus, x), second([](auto x) { return ct::nn::log_sigmoid(x); }, x), second([](auto x) { return ct::logaddexp(2 * x, x); }, x),
+                      second([](auto x) { return ct::xlogy(x, x + 1); }, x));
+  })(list<3>{0, 1, -40});
+  const auto slope = [](double x) { return 1 / (1 + std::exp(-x)) / (1 + std::exp(x)); };
+  for (int i = 0; i < 3; ++i) {
+    const double x = i == 0 ? 0 : i == 1 ? 1 : -40;
+    CHECK(soft(i) == Approx(slope(x)));
+    CHECK(sigmoid(i) == Approx(-slope(x)).margin(1e-15));
+    CHECK(both(i) == Approx(slope(x)).margin(1e-15));
+  }
+  CHECK(product(0) == 2);
+  CHECK(ct::grad([](auto x) { return ct::xlogy(x, 2.0); })(0.0) == Approx(std::log(2)));
+  CHECK(ct::grad([](auto x) { return ct::xlogy(x, x); })(0.0) == 0);
+}
+
 TEST_CASE("reductions: ties share, zeros of a product are exact, NaN wins, the first maximum is the one") {
   const auto [ties, some, lost, one, two, nans, first, index, stopped, constant] = ct::jit([](auto x, auto n) {
     const auto a = x(ct::index<0>), b = x(ct::index<1>), c = x(ct::index<2>), d = x(ct::index<3>);

@@ -110,3 +110,21 @@ TEST_CASE("several indices of neighbouring axes broadcast together") {
   std::copy_n(between<double, 21>(-1, 1).data(), 21, rows.data());
   check_jit(ct::grad(from_rows), 1e-15, rows, ct::array<std::int32_t, 2, 1>{{6}, {0}}, ct::array<std::int32_t, 3>{0, 2, 2});
 }
+
+TEST_CASE("integers of C++ index as numbers known when the program is compiled") {
+  constexpr auto f = [](auto x) {
+    const int one = 1;
+    return x(one) * x(0) + ct::sum(ct::at(x, 2).add(x(-1)));
+  };
+  constexpr auto of_matrix = [](auto x) { return ct::sum(ct::square(x(ct::full_extent, 1))) + ct::sum(x(2) * x(0)); };
+  const auto x = between<double, 4>(-1, 1);
+  const auto m = between<double, 5, 3>(-1, 1);
+  const auto known = [](const std::string& graph) { return graph.find("gather") == std::string::npos && graph.find("scatter") == std::string::npos; };
+  CHECK(known(ct::jit(ct::grad(f)).graph(x)));
+  CHECK(known(ct::jit(ct::vmap(ct::grad(f))).graph(between<double, 6, 4>(-1, 1))));
+  CHECK(known(ct::jit(ct::grad(of_matrix)).graph(m)));
+  CHECK(known(ct::jit(ct::grad([](auto x) { return ct::sum(ct::square(x(ct::full_extent, 1))); })).graph(ct::array<double, ct::dyn, 3>(m))));
+  check_derivatives(f, std::tuple(x));
+  check_derivatives(of_matrix, std::tuple(m));
+  CHECK(ct::jit(ct::grad(of_matrix))(ct::array<double, ct::dyn, 3>(m)) == ct::array<double, ct::dyn, 3>(ct::jit(ct::grad(of_matrix))(m)));
+}

@@ -1,6 +1,7 @@
 /// Batched loops as per-instance programs: over vectors of instances, and with blocks of instances for threads.
 
 #include <cmath>
+#include <vector>
 
 #include <cotangent/cotangent.hpp>
 
@@ -114,6 +115,51 @@ constexpr auto solved = [](auto b, auto w) {
 };
 
 }  // namespace
+
+namespace {
+
+/// The forward algorithm of hidden Markov models: 256 exponentials a turn for 16 states.
+constexpr auto forward = [](auto transitions, auto emissions) {
+  const auto turn = [&](auto state, auto emitted) { return std::pair(ct::logsumexp(ct::expand_dims<1>(state) + transitions, ct::axis<0>) + emitted, ct::none); };
+  return ct::logsumexp(std::get<0>(ct::scan(turn, emissions(0), emissions(ct::range<1, 6>))));
+};
+constexpr auto likelihood = [](auto transitions, auto emissions) { return ct::sum(ct::vmap(forward, ct::in_axes<ct::none, 0>)(transitions, emissions)); };
+
+}  // namespace
+
+TEST_CASE("a turn of very many exponentials stays one of arrays") {
+  const auto transitions = random_array<ct::array<double, 16, 16>>(1);
+  const auto emissions = random_array<ct::array<double, 40, 6, 16>>(2);
+  const auto [value, slopes] = ct::jit(ct::value_and_grad(likelihood, ct::wrt<0, 1>))(transitions, emissions);
+  double sum = 0;
+  for (int b = 0; b < 40; ++b) {
+    std::vector<double> state(16);
+    for (int k = 0; k < 16; ++k) state[std::size_t(k)] = emissions(b, 0, k);
+    for (int t = 1; t < 6; ++t) {
+      std::vector<double> next(16);
+      for (int k = 0; k < 16; ++k) {
+        double total = 0;
+        for (int j = 0; j < 16; ++j) total += std::exp(state[std::size_t(j)] + transitions(j, k));
+        next[std::size_t(k)] = std::log(total) + emissions(b, t, k);
+      }
+      state = next;
+    }
+    double total = 0;
+    for (double s : state) total += std::exp(s);
+    sum += std::log(total);
+  }
+  CHECK(value == Approx(sum).epsilon(1e-12));
+  // Each element of the last emissions adds its share of the end; those of one instance and time add up to 1.
+  for (int b = 0; b < 40; b += 13)
+    for (int t = 0; t < 6; ++t) {
+      double shares = 0;
+      for (int k = 0; k < 16; ++k) shares += std::get<1>(slopes)(b, t, k);
+      CHECK(shares == Approx(1).epsilon(1e-12));
+    }
+  double of_transitions = 0;
+  for (double s : std::get<0>(slopes)) of_transitions += s;
+  CHECK(of_transitions == Approx(40 * 5).epsilon(1e-12));
+}
 
 TEST_CASE("a batched while loop runs over elements too") {
   constexpr ct::extent n = 90;

@@ -257,6 +257,7 @@ class per_instance_program {
 #else
   static constexpr std::size_t most_nodes = 2000, most_written = 5 * most_nodes / 2;  // compilers take about 5 ms for each node
 #endif
+  static constexpr std::size_t nodes_per_call = 8;  // a function such as exp counts as so many more
   const graph& g_;
   const element_limits limits_;
   const way* const ways_;
@@ -266,6 +267,7 @@ class per_instance_program {
   sequence<int> first_;    // per node: its first element in parts_, or -1
   sequence<value> parts_;
   sequence<value> operands_;
+  int calls_ = 0;  // of functions such as exp
   bool fits_ = true;
 
   constexpr void add_whole(int n) { whole_[std::size_t(n)] = b_.input(g_[n].type, g_[n].dims); }
@@ -275,12 +277,15 @@ class per_instance_program {
       fits_ = fits_ && !is_too_long();
     }
   }
-  constexpr bool is_too_long() const { return b_.g.nodes.count > most_written; }  // of which some are dead in the end
+  constexpr bool is_too_long() const { return b_.g.nodes.count + std::size_t(calls_) * nodes_per_call > most_written; }  // of which some are dead in the end
+  static constexpr bool is_long_call(const node& x) { return !x.is_input() && x.op->kind == role::pointwise && x.op->flops >= 10; }
   constexpr graph finish() {
     fits_ = fits_ && !b_.failed();
     if (!fits_) return {};
     graph r = remove_dead(b_.finish());
-    fits_ = r.nodes.size() <= most_nodes;
+    std::size_t cost = r.nodes.size();
+    for (const node& x : r.nodes) cost += is_long_call(x) ? nodes_per_call : 0;
+    fits_ = cost <= most_nodes;
     if (!fits_) return {};
     return r;
   }
@@ -374,7 +379,9 @@ class per_instance_program {
       if (is_too_long()) return;
       value operands[4];
       for (int k = 0; k < c.count; ++k) operands[k] = elements_of(c[k].id)[i];
+      const std::size_t before = b_.g.nodes.count;
       parts.push_back(apply(c, operands));
+      calls_ += c.op->flops >= 10 && b_.g.nodes.count > before;
     }
     keep(n, parts);
   }

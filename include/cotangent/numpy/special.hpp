@@ -16,20 +16,21 @@ template <class A, class B> requires tensor_pair<A, B>
 constexpr auto betaln(const A& a, const B& b) {
   return composed([](auto x, auto y) { return lgamma(x) + lgamma(y) - lgamma(x + y); }, a, b);
 }
-/// a f(b), 0 where a is 0: there f sees `harmless` instead, so that derivatives are finite.
-template <class A, class B, class F> constexpr auto product_or_zero(const A& a, const B& b, int harmless, F f) {
-  const auto safe = where(a == 0, harmless, b);
-  return where(a == 0, 0 * safe, a * f(safe));
+/// a f(b), 0 where a is 0 and b is not in (least, infinity): there f sees least + 1 instead, so that derivatives are finite.
+template <class A, class B, class F> constexpr auto product_or_zero(const A& a, const B& b, int least, F f) {
+  const auto none = a == 0 && !(b > least && b < __builtin_inf());
+  const auto safe = where(none, least + 1, b);
+  return where(none, 0 * safe, a * f(safe));
 }
-/// x log(y), 0 where x is 0, also for y = 0; derivatives likewise.
+/// x log(y), 0 where x is 0, also for y = 0, where the derivatives are 0 as well.
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto xlogy(const A& x, const B& y) {
-  return composed([](auto a, auto b) { return product_or_zero(a, b, 1, [](auto v) { return log(v); }); }, x, y);
+  return composed([](auto a, auto b) { return product_or_zero(a, b, 0, [](auto v) { return log(v); }); }, x, y);
 }
-/// x log(1 + y), 0 where x is 0.
+/// x log(1 + y), 0 where x is 0, also for y = -1, where the derivatives are 0 as well.
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto xlog1py(const A& x, const B& y) {
-  return composed([](auto a, auto b) { return product_or_zero(a, b, 0, [](auto v) { return log1p(v); }); }, x, y);
+  return composed([](auto a, auto b) { return product_or_zero(a, b, -1, [](auto v) { return log1p(v); }); }, x, y);
 }
 /// -x log(x): 0 at 0, -infinity below.
 template <tensor X> constexpr auto entr(const X& x) {

@@ -114,6 +114,38 @@ constexpr void check_indices(call& c, const shape& dims, int first) {
   }
 }
 
+/// Where the elements of a gather or a scatter lie if all of its indices are numbers: one window of an array. `to`: per axis of the array the
+/// dimension of the elements that goes along it, or -1.
+struct known_window {
+  bool is_known = false;
+  shape low, span, to;
+
+  /// Of elements of extents `dims` in an array of extents `all`; the indices are the operands from `first` on.
+  static constexpr known_window of(const call& c, int first, const addressing& a, const shape& all, const shape& dims) {
+    known_window w;
+    int last = -1;
+    for (int k = first; k < c.count; ++k)
+      if (!is_constant(c[k])) return {};
+    for (int i = 0; i < a.rank; ++i) {
+      const auto [d, index] = a.axes[i];
+      const extent at = index < 0 ? 0 : extent(constant_value(c[first + index])), size = d < 0 ? 1 : c.b->symbols.resolve(dims[d]), n = c.b->symbols.resolve(all[i]);
+      const bool whole = at == 0 && size == n, inside = !is_symbol(size) && !is_symbol(n) && at >= 0 && at + size <= n;
+      if ((!whole && !inside) || (d >= 0 && d <= last)) return {};
+      if (d >= 0) last = d;
+      w.low.push_back(at), w.span.push_back(size), w.to.push_back(d);
+    }
+    w.is_known = c.count > first;
+    return w;
+  }
+  /// The dimensions of the elements that go along an axis.
+  constexpr shape dimensions() const {
+    shape r;
+    for (extent d : to)
+      if (d >= 0) r.push_back(d);
+    return r;
+  }
+};
+
 /// Elements of operand 0 at computed places, which must lie inside it.
 /// Attributes: the rank of the result, its extents, the addresses.
 struct gather_p {
@@ -136,7 +168,13 @@ struct gather_p {
     return gather(c[0], batched_indices(c, batched, size, 1), insert(c.dims, 0, size), addresses(c).batched(batched[0]));
   }
   static constexpr value simplify(const call& c) {
-    return is_constant(c[0]) ? constant_from_bits(*c.b, c.type, c.dims, c[0].get().bits) : value{};
+    if (is_constant(c[0])) return constant_from_bits(*c.b, c.type, c.dims, c[0].get().bits);
+    const known_window w = known_window::of(c, 1, addresses(c), c[0].dims(), c.dims);
+    if (!w.is_known) return {};
+    shape kept;
+    for (int i = 0; i < w.to.rank; ++i)
+      if (w.to[i] >= 0) kept.push_back(w.span[i]);
+    return broadcast_in_dim(reshape(slice(c[0], w.low, w.span, filled(w.low.rank, 1)), kept), c.dims, w.dimensions());
   }
 };
 
@@ -198,6 +236,17 @@ struct scatter_add_p : scatter_base<scatter_add_p> {
                                        addresses(c), c.attribute(0) != 0);
   }
   static constexpr value vjp(const call& c, int k, value g) { return k == 0 ? g : k == 1 ? read_back(c, g) : value{}; }
+  static constexpr value simplify(const call& c) {
+    const known_window w = known_window::of(c, 2, addresses(c), c.dims, c[1].dims());
+    if (!w.is_known || w.dimensions().rank < c[1].rank()) return {};
+    shape high, axes;
+    for (int i = 0; i < w.to.rank; ++i) {
+      high.push_back(c.b->symbols.resolve(c.dims[i]) == w.span[i] ? 0 : c.dims[i] - w.low[i] - w.span[i]);
+      if (w.to[i] >= 0) axes.push_back(i);
+    }
+    const value added = pad(broadcast_in_dim(c[1], w.span, axes), constant(*c.b, c.type, {}, 0), w.low, high, filled(high.rank, 0));
+    return is_constant(c[0], 0) ? added : c[0] + added;
+  }
   template <class T> static constexpr T combine(T a, T b) { return a + b; }
 };
 

@@ -163,6 +163,15 @@ struct logistic_p : floating<logistic_p> {
   static constexpr value derivative(const call& c, int, value g) { return g * c.result * (1.0 - c.result); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return logistic(x); }
 };
+/// log(e^x + e^y). Its derivative is a logistic function of the difference, which infinities that are equal do not have.
+struct logaddexp_p : floating<logaddexp_p> {
+  static constexpr std::string_view name = "logaddexp";
+  static constexpr value derivative(const call& c, int k, value g) {
+    const value x = c[k], y = c[1 - k];
+    return g * emit<logistic_p>({select(logical_or(is_finite(x), ne(x, y)), x - y, zeros_like(x))});
+  }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x, V y) { return logaddexp(x, y); }
+};
 struct erf_p : floating<erf_p> {
   static constexpr std::string_view name = "erf";
   static constexpr value derivative(const call& c, int, value g) {

@@ -138,7 +138,7 @@ constexpr value floor_divide(value a, value b) {
   return select(inexact_negative, q - full_like(q, 1), q);
 }
 constexpr value logaddexp(value a, value b) {
-  // Equal operands, which may be infinite, have no part in the difference: it would be NaN, and so its derivative.
+  if (!is_complex(a.type())) return emit<logaddexp_p>({a, b});
   const value top = max(a, b), delta = select(eq(a, b), zeros_like(a), a - b);
   return select(eq(a, b), top + full_like(top, 0.693147180559945309417), top + log1p(exp(-abs(delta))));
 }

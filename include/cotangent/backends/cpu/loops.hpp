@@ -62,10 +62,11 @@ struct box {
 /// The sums of a kernel, one copy per vector of an iteration.
 template <class Layout, class Reductions> using sums_of = running_sums<Layout, Reductions, plan_of<Layout, Reductions>.width>;
 
-/// Evaluates the statements for one vector, or its first `count` lanes.
-template <bool Partial, bool Inner = false, class Layout, class Reductions, class Analysis, class Fixed>
+/// Evaluates the statements for one vector, or its first `count` lanes. C: the chunks of what runs per vector, which are expanded here: compilers
+/// optimize the statements once more in each function that they are expanded into.
+template <bool Partial, bool Inner = false, class Layout, class Reductions, class Analysis, class Fixed, int... C>
 COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count,
-                                      [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
+                                      [[maybe_unused]] bool starts_row, Fixed& fixed, sums_of<Layout, Reductions>& sums, std::integer_sequence<int, C...>) {
   constexpr lane_plan plan = plan_of<Layout, Reductions>;
   evaluation<Layout, plan.width, Partial, sums_of<Layout, Reductions>, Inner> e(at, lane, count, fixed, sums);
   evaluate<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
@@ -75,14 +76,16 @@ COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> step
     evaluate<stage::before_choice>(steps, e, chunks_of<stage::before_choice, Analysis>{});
     if (!any(e.varying.template of<bool>(Layout::shape.lane_choice - 1))) return;
     evaluate<stage::behind_choice>(steps, e, chunks_of<stage::behind_choice, Analysis>{});
-  } else evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
+  } else {
+    const int done[] = {0, run_chunk_of<stage::per_vector, Analysis, C>(e)...};
+    (void)done;
+  }
 }
-/// The same as a function of its own, for long kernels: compilers optimize the statements once more in each function that
-/// they are expanded into.
+/// The same as a function of its own, for long kernels.
 template <bool Partial, class Layout, class Reductions, class Analysis, class Fixed>
 [[gnu::noinline]] void call_vector(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, int count, bool starts_row,
                                    Fixed& fixed, sums_of<Layout, Reductions>& sums) {
-  run_vector<Partial>(steps, at, lane, count, starts_row, fixed, sums);
+  run_vector<Partial>(steps, at, lane, count, starts_row, fixed, sums, chunks_of<stage::per_vector, Analysis>{});
 }
 
 /// Evaluates the statements for some vectors, or the first `count` lanes of one, of `rows` rows: one, or a group
@@ -102,7 +105,7 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
     int u = 0;
     do {
       if constexpr (is_long_kernel<Layout>) call_vector<Partial>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
-      else run_vector<Partial, Inner>(steps, at, lane + u * N, count, u == 0, fixed, sums[u]);
+      else run_vector<Partial, Inner>(steps, at, lane + u * N, count, u == 0, fixed, sums[u], chunks_of<stage::per_vector, Analysis>{});
     } while (++u < Vectors);
   } while (plan.grouped && ++r < rows);
   if constexpr (plan.grouped) at.index[inner] = first;
@@ -167,7 +170,7 @@ COTANGENT_HOST_INLINE void finish_sums(Sums (&sums)[Unroll], const position<Layo
 template <bool Partial, class Layout, class Reductions, class Analysis, class Fixed, std::size_t... R>
 COTANGENT_HOST_INLINE void run_vector_of_rows(program<Layout, Reductions, Analysis> steps, const position<Layout>* rows, extent lane, int count, Fixed* fixed,
                                               sums_of<Layout, Reductions>* sums, std::index_sequence<R...>) {
-  (run_vector<Partial>(steps, rows[R], lane, count, false, fixed[R], sums[R]), ...);
+  (run_vector<Partial>(steps, rows[R], lane, count, false, fixed[R], sums[R], chunks_of<stage::per_vector, Analysis>{}), ...);
 }
 /// Runs the lanes [first, last) of the row at `at` and of those behind it, which find extrema.
 template <class Layout, class Reductions, class Analysis, std::size_t... R>
@@ -216,10 +219,10 @@ COTANGENT_HOST_INLINE void run_vector_both_ways(program<Layout, Reductions, Anal
                                                 sums_of<Layout, Reductions>* sums, std::index_sequence<First, R...>) {
   constexpr int N = plan_of<Layout, Reductions>.width, last = int(sizeof...(R));
   sums[0].template load_columns<false>(lane, N);
-  run_vector<false, Inner>(steps, rows[0], lane, N, false, fixed[0], sums[0]);
+  run_vector<false, Inner>(steps, rows[0], lane, N, false, fixed[0], sums[0], chunks_of<stage::per_vector, Analysis>{});
   const auto next = [&](std::size_t r) __attribute__((always_inline)) {
     sums[r].template take<reduction::keeps_lane>(sums[r - 1]), sums[r].template take<reduction::whole>(sums[r - 1]);
-    run_vector<false, Inner>(steps, rows[r], lane, N, false, fixed[r], sums[r]);
+    run_vector<false, Inner>(steps, rows[r], lane, N, false, fixed[r], sums[r], chunks_of<stage::per_vector, Analysis>{});
   };
   (next(R), ...);
   sums[last].template store_columns<false>(lane, N);
@@ -566,6 +569,7 @@ template <class Layout, class Reductions> constexpr bool is_one_task() {
 template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, const extent* extents) {
   using layout = layout_of<Kernel>;
   constexpr extent small = 64;
+  constexpr int few_values = 32;
   if constexpr (is_one_task<layout, reductions_of<Kernel>>()) {
     const position<layout> at(buffers, extents);
     extent sizes[layout::dims.rank > 0 ? layout::dims.rank : 1], rows = 1;
@@ -574,7 +578,8 @@ template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, con
     const box all{0, rows, 0, layout::dims.rank > 0 ? sizes[layout::dims.rank - 1] : 1};
     targets<layout> to{};
     start_reductions<reductions_of<Kernel>>(at, sizes, to);
-    if constexpr (layout::points > small) run_part<Kernel>(at, sizes, all, to);
+    // (Of many statements apart: compilers optimize them once more in each function that they are expanded into.)
+    if constexpr (layout::points > small || layout::shape.varying.total() > few_values) run_part<Kernel>(at, sizes, all, to);
     else if constexpr (layout::points > 0) sweep(program_of<Kernel>{}, at, sizes, all, to);
   } else {
     tasks<layout, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run();

@@ -296,6 +296,7 @@ template <class Kernel> class packet_kernel {
     } else
       return false;
   }
+  using per_vector = chunks_of<stage::per_vector, analysis<Kernel>>;
   /// Some vectors of one row.
   static COTANGENT_HOST_INLINE void run_row(const position<layout>& at, extent lane, [[maybe_unused]] sums* of_vectors) {
     sums none;
@@ -310,15 +311,16 @@ template <class Kernel> class packet_kernel {
     for (int u = 0; u < at_once.vectors; ++u) {
       sums& s = sums_up ? of_vectors[u] : none;
       if constexpr (is_long_kernel<layout>) call_vector(at, lane + u * N, fixed, s);
-      else run_vector(at, lane + u * N, fixed, s);
+      else run_vector(at, lane + u * N, fixed, s, per_vector());
     }
   }
-  static COTANGENT_HOST_INLINE void run_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) {
+  template <int... C> static COTANGENT_HOST_INLINE void run_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s, std::integer_sequence<int, C...>) {
     evaluation<layout, N, false, sums> e(at, lane, N, fixed, s);
     evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
-    evaluate<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
+    const int done[] = {0, run_chunk_of<stage::per_vector, analysis<Kernel>, C>(e)...};
+    (void)done;
   }
-  [[gnu::noinline]] static void call_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) { run_vector(at, lane, fixed, s); }
+  [[gnu::noinline]] static void call_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) { run_vector(at, lane, fixed, s, per_vector()); }
 };
 
 }  // namespace COTANGENT_ISA

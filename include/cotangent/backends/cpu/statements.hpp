@@ -705,13 +705,16 @@ template <class Analysis> constexpr int last_of(stage s) {
 template <stage Stage, class Analysis>
 using chunks_of = std::make_integer_sequence<int, (last_of<Analysis>(Stage) - first_of<Analysis>(Stage) + chunk - 1) / chunk>;
 
+/// Evaluates chunk number C of a part.
+COTANGENT_LANES template <stage Stage, class Analysis, int C, class E> COTANGENT_INLINE int run_chunk_of(E& e) {
+  constexpr int first = first_of<Analysis>(Stage) + C * chunk, left = last_of<Analysis>(Stage) - first;
+  run_chunk<Analysis, first>(e, std::make_integer_sequence<int, (left < chunk ? left : chunk)>{});
+  return 0;
+}
 /// Evaluates one part of a program's statements; the last argument is chunks_of it.
 COTANGENT_LANES template <stage Stage, class E, class Layout, class Reductions, class Analysis, int... C>
 COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_unused]] E& e, std::integer_sequence<int, C...>) {
-  constexpr int first = first_of<Analysis>(Stage), last = last_of<Analysis>(Stage);
-  const int done[] = {0, (run_chunk<Analysis, first + C * chunk>(
-                              e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
-                          0)...};
+  const int done[] = {0, run_chunk_of<Stage, Analysis, C>(e)...};
   (void)done;
 }
 
