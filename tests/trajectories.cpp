@@ -139,6 +139,13 @@ TEST_CASE("instances that wait for each other are no chunks of their own") {
   check_jit(ct::value_and_grad(mixed, ct::wrt<0, 1>), 1e-10, stiffness, x);
 }
 
+TEST_CASE("sums along the last axis, and by a parameter of each row") {
+  constexpr auto diffusion = [](auto rate, auto u) {
+    return ct::sum(ct::square(ct::fori_loop<0, 40>([&](auto, auto u) { return u + rate * (ct::roll<0>(u, 1) - 2 * u + ct::roll<0>(u, -1)); }, u)));
+  };
+  check_jit(ct::vmap(ct::grad(diffusion)), 1e-10, between<double, 20>(0.1, 0.3), between<double, 20, 300>(-1, 1));
+}
+
 TEST_CASE("as many turns as instances") {
   constexpr auto f = [](auto k, auto x) { return ct::sum(ct::fori_loop<0, 400>([&](auto, auto x) { return x + 0.01 * k * ct::sin(x); }, x)); };
   check_jit(ct::value_and_grad(f, ct::wrt<0, 1>), 1e-11, ct::array<double>(1.5), between<double, 400>(-2, 2));
