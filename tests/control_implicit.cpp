@@ -39,6 +39,10 @@ constexpr auto circle_point = [](auto c) {
   };
   return ct::newton<2>(f, ct::stack<0>(2.0 + 0 * c(ct::index<0>), 0.5 + 0 * c(ct::index<0>)), {1e-14, 50});
 };
+/// Ten unknowns, more than what a step has a matrix of: x_i + x_i^3 / 10 + sum(x) / 20 = c_i.
+constexpr auto coupled_point = [](auto c) {
+  return ct::newton<10>([&](auto x) { return x + 0.1 * x * x * x + 0.05 * ct::sum(x) - c; }, 0.0 * c, {1e-14, 50});
+};
 constexpr auto circle_loss = [](auto c) { return ct::sum(ct::exp(circle_point(c))); };
 constexpr auto divided = [](auto a, auto b) {
   return ct::custom_linear_solve([&](auto x) { return a * x; }, b, [&](const auto&, auto y) { return y / a; });
@@ -120,6 +124,29 @@ TEST_CASE("newton: a system of two equations") {
   CHECK(std::abs(gradient(0) - g(0)) < 1e-10);
   CHECK(std::abs(gradient(1) - g(1)) < 1e-10);
   CHECK(std::abs(tangent() - g(0) - g(1)) < 1e-10);
+}
+
+TEST_CASE("newton: ten unknowns, and two of each of many instances") {
+  ct::array<double, 10> c;
+  for (int i = 0; i < 10; ++i) c(i) = std::sin(1.0 + i);
+  const auto [x, gradient] = ct::jit([](auto c) { return std::tuple(coupled_point(c), ct::grad([](auto c) { return ct::sum(coupled_point(c)); })(c)); })(c);
+  double sum = 0;
+  for (double v : x) sum += v;
+  Eigen::Matrix<double, 10, 10> j = Eigen::Matrix<double, 10, 10>::Constant(0.05);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(std::abs(x(i) + 0.1 * x(i) * x(i) * x(i) + 0.05 * sum - c(i)) < 1e-12);
+    j(i, i) += 1 + 0.3 * x(i) * x(i);
+  }
+  const Eigen::Matrix<double, 10, 1> g = j.transpose().lu().solve(Eigen::Matrix<double, 10, 1>::Ones());
+  for (int i = 0; i < 10; ++i) CHECK(std::abs(gradient(i) - g(i)) < 1e-10);
+
+  ct::array<double, 37, 2> all;
+  for (int i = 0; i < 37; ++i) all(i, 0) = 5 + 0.01 * i, all(i, 1) = 2 - 0.01 * i;
+  const auto points = ct::jit(ct::vmap(circle_point))(all);
+  for (int i = 0; i < 37; ++i) {
+    CHECK(std::abs(points(i, 0) * points(i, 0) + points(i, 1) * points(i, 1) - all(i, 0)) < 1e-12);
+    CHECK(std::abs(points(i, 0) * points(i, 1) - all(i, 1)) < 1e-12);
+  }
 }
 
 TEST_CASE("custom_root and custom_linear_solve with solvers of one's own") {

@@ -3,6 +3,7 @@
 
 #include <cotangent/control/implicit_primitives.hpp>
 #include <cotangent/control/while_loop.hpp>
+#include <cotangent/linalg/linalg.hpp>
 #include <cotangent/transforms/jacobian.hpp>
 
 namespace cotangent {
@@ -283,19 +284,33 @@ template <class Step, class X> constexpr auto stepped(const Step& step, const X&
   return std::get<0>(while_loop(going, next, std::tuple(start, one / 0.0, astype<std::int32_t>(zeros_like(one)))));
 }
 
-/// x <- x - J^-1 f(x), with J^-1 by GMRES.
+/// x with product(x) = b: of few unknowns by the matrix, whose columns are the products with unit vectors, else by GMRES.
+template <int Restart> struct newton_solution {
+  stopping stop;
+  template <class Product, class B> constexpr auto operator()(const Product& product, const B& b) const {
+    constexpr extent few = 8;
+    if constexpr (B::rank() == 1 && B::size() > 0 && B::size() <= few)
+      return [&]<int... I>(std::integer_sequence<int, I...>) {
+        const auto places = iota<std::int32_t, B::size()>(b);
+        return linalg::solve(stack<1>(product(where(places == I, 1.0, zeros_like(b)))...), b);
+      }(std::make_integer_sequence<int, int(B::size())>());
+    else return generalized_minimal_residual<Restart>{stop}(product, b);
+  }
+};
+/// x <- x - J^-1 f(x)
 template <int Restart> struct newton_steps {
   stopping stop;
   template <class F, class X> constexpr auto operator()(const F& f, const X& guess) const {
     return stepped([&](const auto& x) {
-      return -generalized_minimal_residual<Restart>{{1e-2 * stop.tolerance, 10}}([&](const auto& v) { return std::get<1>(pushforward<F>(f)(std::tuple(x), std::tuple(v))); }, f(x));
+      return -newton_solution<Restart>{{1e-2 * stop.tolerance, 10}}([&](const auto& v) { return std::get<1>(pushforward<F>(f)(std::tuple(x), std::tuple(v))); }, f(x));
     }, guess, stop);
   }
 };
 
-/// x with f(x) = 0 near the guess, a vector, by Newton's method. Differentiable by what f captures.
+/// x with f(x) = 0 near the guess, a vector, by Newton's method. Steps of more than 8 unknowns are found by GMRES, and so are derivatives.
+/// Differentiable by what f captures.
 template <int Restart = 20, class F, class X> constexpr auto newton(const F& f, const X& guess, stopping stop = {}) {
-  return custom_root(f, guess, newton_steps<Restart>{stop}, generalized_minimal_residual<Restart>{{1e-2 * stop.tolerance, 10}});
+  return custom_root(f, guess, newton_steps<Restart>{stop}, newton_solution<Restart>{{1e-2 * stop.tolerance, 10}});
 }
 
 /// f(x) - x.
