@@ -203,6 +203,40 @@ template <class T, ct::extent... N> void check_observed_rows() {
 
 }  // namespace
 
+namespace {
+template <bool Reverse> constexpr auto totals = [](auto x, auto c) {
+  const auto turn = [](auto x, auto c) {
+    const auto y = 0.5 * x + c;
+    return std::pair(y, ct::sum(y));
+  };
+  if constexpr (Reverse) return ct::scan(turn, x, c, ct::reverse);
+  else return ct::scan(turn, x, c);
+};
+template <bool Reverse> void check_many_turns() {
+  constexpr int turns = 70000;
+  ct::array<double, 43> x;
+  static ct::array<double, turns> c;
+  for (int k = 0; k < 43; ++k) x(k) = element(k);
+  for (int t = 0; t < turns; ++t) c(t) = element(t);
+  const auto [last, sums] = ct::jit(totals<Reverse>)(x, c);
+  double total = 0;
+  for (int k = 0; k < 43; ++k) total += x(k);
+  for (int i = 0; i < turns; ++i) {
+    const int t = Reverse ? turns - 1 - i : i;
+    total = 0.5 * total + 43 * c(t);
+    REQUIRE(std::abs(sums(t) - total) <= 1e-12 * (1 + std::abs(total)));
+  }
+  double end = 0;
+  for (int k = 0; k < 43; ++k) end += last(k);
+  CHECK(std::abs(end - total) <= 1e-12 * (1 + std::abs(total)));
+}
+}  // namespace
+
+TEST_CASE("more turns than partial sums are kept of") {
+  check_many_turns<false>();
+  check_many_turns<true>();
+}
+
 TEST_CASE("turns that reduce over rows, which stay in registers") {
   check_observed_rows<float, 1, 43, 40001>();
   check_observed_rows<double, 8, 131>();

@@ -228,3 +228,18 @@ TEST_CASE("vmap over the carry alone, the xs alone, and a captured array alone")
   };
   check_jit(all, 1e-13, between<double, 2>(-1, 1), between<double, 3, 2>(-1, 1, 1), between<double, 5, 2>(-1, 1, 2), between<double, 5, 4, 2>(-1, 1, 3), between<double, 2>(-1, 1, 4), between<double, 2, 6>(-1, 1, 5));
 }
+
+TEST_CASE("rows that edges name, in turn after turn") {
+  constexpr auto relaxed = [](auto x, auto from, auto to) {
+    return ct::fori_loop<0, 3>([=](auto, auto x) {
+      const auto d = ct::take<0>(x, to) - ct::take<0>(x, from);
+      return ct::at(ct::at(x, from).add(0.1 * d), to).add(-0.1 * d * ct::sum(d * d, ct::axis<1>, ct::keepdims));
+    }, x);
+  };
+  const auto x = between<double, 7, 3>(-1, 1);
+  const ct::array<std::int32_t, 9> from{0, 1, 2, 3, 4, 5, 0, 2, 6}, to{1, 2, 3, 4, 5, 6, 6, 0, 0};
+  // The turns know that an index is one for a row.
+  CHECK(ct::jit(relaxed).graph(x, from, to).find("int32[9,3] = broadcast_in_dim(9,3,0) %") != std::string::npos);
+  CHECK(ct::jit(relaxed).graph(x, from, to).find("%5: int32[9,3]\n") == std::string::npos);
+  check_derivatives(relaxed, std::tuple(x), std::tuple(from, to));
+}

@@ -124,6 +124,8 @@ TEST_CASE("integers of C++ index as numbers known when the program is compiled")
   CHECK(known(ct::jit(ct::vmap(ct::grad(f))).graph(between<double, 6, 4>(-1, 1))));
   CHECK(known(ct::jit(ct::grad(of_matrix)).graph(m)));
   CHECK(known(ct::jit(ct::grad([](auto x) { return ct::sum(ct::square(x(ct::full_extent, 1))); })).graph(ct::array<double, ct::dyn, 3>(m))));
+  // One element of many is added where it lies.
+  CHECK(ct::jit([](auto x) { return ct::at(x, 3).add(1.0); }).graph(between<double, 1000>(-1, 1)).find("scatter_add") != std::string::npos);
   check_derivatives(f, std::tuple(x));
   check_derivatives(of_matrix, std::tuple(m));
   CHECK(ct::jit(ct::grad(of_matrix))(ct::array<double, ct::dyn, 3>(m)) == ct::array<double, ct::dyn, 3>(ct::jit(ct::grad(of_matrix))(m)));

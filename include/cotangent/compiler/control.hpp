@@ -376,6 +376,13 @@ template <class Facts> struct loop_turns {
   }
   /// The same of the whole body.
   COTANGENT_HOST_INLINE void run(const typename Facts::body::state& b) const { each(b, whole_body()); }
+  /// Goes to the turn that is so many turns later, which begins with the carries that those before it have left in the result.
+  void skip(extent count) {
+    for (int k = 0; k < Facts::carries; ++k) carry.now[k] = carry.last[k];
+    for (int k = 0; k < Facts::xs; ++k) x_at[k] += count * x_step[k];
+    for (int k = 0; k < Facts::ys; ++k) y_at[k] += count * y_step[k];
+    start += count * index_step;
+  }
 
  private:
   struct whole_body {

@@ -175,7 +175,7 @@ inline std::string steps_text(const plan_lists& plan, const graph& g, const std:
   }
   return text;
 }
-/// WithKernels: with what the backend tells of each kernel. (Apart: g++ 12 crashes on functions that many such texts are made in.)
+/// WithKernels: with what the backend tells of each kernel.
 template <class Program, bool WithKernels = true> [[gnu::noinline, gnu::cold]] std::string steps_text(const std::string& prefix) {
   std::string bodies[Program::steps + 1];
   if constexpr (WithKernels)

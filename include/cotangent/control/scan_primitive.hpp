@@ -234,6 +234,35 @@ struct scan_p : several_results {
     }
   }
 
+  /// What repeats a constant is made inside: the smaller array is what turns read, and what they do with it can tell that it repeats.
+  static constexpr void take_broadcasts_inside(scan_call& s) {
+    const auto repeats = [](value v) { return v.get().op_id == primitive_of<broadcast_in_dim_p>.id && !has_symbol(v.dims()); };
+    bool any = false;
+    for (value v : s.constants) any = any || repeats(v);
+    if (!any || !s.body.symbols.empty()) return;
+    const graph body = std::move(s.body);
+    builder inside;
+    replay r(body, inside);
+    for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+      const node& x = body[body.inputs[i]];
+      value& mapped = r.map[std::size_t(body.inputs[i])];
+      if (i < s.constant(0) || !repeats(s.constants[i - s.constant(0)])) {
+        mapped = inside.input(x.type, x.dims);
+        continue;
+      }
+      value& v = s.constants[i - s.constant(0)];
+      const graph& outside = v.b->g;
+      shape axes;
+      for (int k = x.dims.rank; k < outside[v.id].attribute_count; ++k) axes.push_back(outside.attribute(v.id, k));
+      v = {v.b, outside.operand(v.id, 0)};
+      mapped = broadcast_in_dim(inside.input(v.type(), v.dims()), x.dims, axes);
+    }
+    for (int n = 0; n < body.size(); ++n)
+      if (!body[n].is_input()) r.copy(n);
+    for (int o : body.outputs) inside.g.outputs.push_back(r.map[std::size_t(o)].id);
+    s.body = inside.finish();
+  }
+
   /// No step, one step, carries that do not change, and what does not change inside the body.
   static constexpr void simplify_all(const call& c, sequence<value>& results) {
     scan_call s = read(c);
@@ -257,6 +286,7 @@ struct scan_p : several_results {
     }
     s.body = simplify(specialized(s.body, s.input_shapes()));
     if (!s.body.error.empty()) return b.fail(s.body.error);
+    take_broadcasts_inside(s);
     const graph& g = s.body;
     flag_list kept_carries;  // those that change
     for (std::size_t k = 0; k < n; ++k) kept_carries.push_back(g.outputs[k] != g.inputs[s.carry(k)]);

@@ -119,6 +119,7 @@ constexpr void check_indices(call& c, const shape& dims, int first) {
 struct known_window {
   bool is_known = false;
   shape low, span, to;
+  extent windows = 1;  // of its extents in the array, about
 
   /// Of elements of extents `dims` in an array of extents `all`; the indices are the operands from `first` on.
   static constexpr known_window of(const call& c, int first, const addressing& a, const shape& all, const shape& dims) {
@@ -133,6 +134,7 @@ struct known_window {
       if ((!whole && !inside) || (d >= 0 && d <= last)) return {};
       if (d >= 0) last = d;
       w.low.push_back(at), w.span.push_back(size), w.to.push_back(d);
+      if (!whole) w.windows *= n / (size > 0 ? size : 1);
     }
     w.is_known = c.count > first;
     return w;
@@ -237,8 +239,9 @@ struct scatter_add_p : scatter_base<scatter_add_p> {
   }
   static constexpr value vjp(const call& c, int k, value g) { return k == 0 ? g : k == 1 ? read_back(c, g) : value{}; }
   static constexpr value simplify(const call& c) {
+    constexpr extent few = 16;  // windows: a sum of all is worth what it allows to simplify
     const known_window w = known_window::of(c, 2, addresses(c), c.dims, c[1].dims());
-    if (!w.is_known || w.dimensions().rank < c[1].rank()) return {};
+    if (!w.is_known || w.windows > few || w.dimensions().rank < c[1].rank()) return {};
     shape high, axes;
     for (int i = 0; i < w.to.rank; ++i) {
       high.push_back(c.b->symbols.resolve(c.dims[i]) == w.span[i] ? 0 : c.dims[i] - w.low[i] - w.span[i]);

@@ -386,9 +386,9 @@ template <class Executable> struct steps {
   };
 };
 
-/// The ys of a loop that its body reduces over rows (reduces_by_rows): those of all turns, in copies, with as many
-/// partial results of each element as there are lanes.
-template <class Facts, int Lanes = 1> struct reduced_ys {
+/// The ys of a loop that its body reduces over rows (reduces_by_rows): those of some turns, in the order of the turns, in copies. With Lanes, each
+/// element has as many partial results, which the turns add to; without, the turns write it.
+template <class Facts, int Lanes = 0> struct reduced_ys {
   extent copies, bytes = 0;
 
   template <class Turns> reduced_ys(const Turns& turns, extent blocks) : copies(blocks) {
@@ -397,27 +397,34 @@ template <class Facts, int Lanes = 1> struct reduced_ys {
       bytes += aligned_bytes(copies * size<Y>(turns) * extent(sizeof(type<Y>)));
     });
   }
+  /// The bytes of a turn in a copy.
+  template <class Turns> static extent turn_bytes(const Turns& turns) {
+    extent all = 0;
+    each([&]<int Y>(std::integral_constant<int, Y>) { all += elements<Y>(turns) * lanes * extent(sizeof(type<Y>)); });
+    return all;
+  }
   /// Lets turns write to a copy.
   template <class Turns> void place(Turns& turns, char* memory, extent copy) const {
     each([&]<int Y>(std::integral_constant<int, Y>) {
       type<Y>* const own = first_copy<Y>(memory) + copy * size<Y>(turns);
-      if constexpr (Lanes > 1) std::fill_n(own, size<Y>(turns), op<Y>::template identity<type<Y>>());
-      turns.y_at[Y] = reinterpret_cast<std::byte*>(own) + turns.start * step<Y>(turns) * Lanes;
-      turns.y_step[Y] *= Lanes;
+      if constexpr (Lanes > 0) std::fill_n(own, size<Y>(turns), op<Y>::template identity<type<Y>>());
+      turns.y_step[Y] = elements<Y>(turns) * lanes * extent(sizeof(type<Y>));
+      turns.y_at[Y] = reinterpret_cast<std::byte*>(own);
     });
   }
   /// Combines the copies, in order, into where `turns` writes.
   template <class Turns> void combine(const Turns& turns, char* memory) const {
     each([&]<int Y>(std::integral_constant<int, Y>) {
-      const extent n = size<Y>(turns);
-      type<Y>* const own = first_copy<Y>(memory);
+      const extent n = size<Y>(turns), row = elements<Y>(turns);
+      type<Y>* own = first_copy<Y>(memory);
       combine_copies<op<Y>, type<Y>, int(sizeof(type<Y>))>(own, n, 0, copies, 1, 0, 0, n);
-      type<Y>* const to = reinterpret_cast<type<Y>*>(turns.y_at[Y] - turns.start * step<Y>(turns));
-      for (extent i = 0; i < n / Lanes; ++i) to[i] = fold_lanes<op<Y>, type<Y>>(pack<type<Y>, Lanes>::load(own + i * Lanes));
+      for (extent t = 0; t < turns.length; ++t)
+        for (extent i = 0; i < row; ++i, own += lanes) reinterpret_cast<type<Y>*>(turns.y_at[Y] + t * turns.y_step[Y])[i] = fold_lanes<op<Y>, type<Y>>(pack<type<Y>, lanes>::load(own));
     });
   }
 
  private:
+  static constexpr int lanes = Lanes > 0 ? Lanes : 1;
   extent offsets_[Facts::ys + 1];
 
   /// What y is reduced by, or 0.
@@ -435,8 +442,9 @@ template <class Facts, int Lanes = 1> struct reduced_ys {
     };
     [&]<int... Y>(std::integer_sequence<int, Y...>) { (one(std::integral_constant<int, Y>()), ...); }(std::make_integer_sequence<int, Facts::ys>());
   }
-  template <int Y, class Turns> static extent step(const Turns& turns) { return Facts::reverse ? -turns.y_step[Y] : turns.y_step[Y]; }
-  template <int Y, class Turns> static extent size(const Turns& turns) { return turns.length * step<Y>(turns) / extent(sizeof(type<Y>)) * Lanes; }
+  /// Of a turn.
+  template <int Y, class Turns> static extent elements(const Turns& turns) { return (Facts::reverse ? -turns.y_step[Y] : turns.y_step[Y]) / extent(sizeof(type<Y>)); }
+  template <int Y, class Turns> static extent size(const Turns& turns) { return turns.length * elements<Y>(turns) * lanes; }
   template <int Y> type<Y>* first_copy(char* memory) const { return reinterpret_cast<type<Y>*>(memory + offsets_[Y]); }
 };
 
@@ -610,21 +618,28 @@ struct backend {
     ys.combine(turns, memory.data());
   }
 
-  /// The same of a loop whose carries stay in registers.
+  /// The same of a loop whose carries stay in registers; of some turns at a time, if there are very many.
   template <class Facts, class Loop, class Turns> static void reduce_in_registers(void* const* buffers, const extent* extents, const Turns& turns, extent rows) {
+    using reduced = reduced_ys<Facts, Loop::lanes>;
     constexpr cotangent::step kernel = Facts::body::plan.steps[0];
-    constexpr extent least = 4 * Loop::vectors * Loop::lanes, most_tasks = 32;
-    const extent block = std::max(least, divide_up(divide_up(rows, most_tasks), least) * least);
-    const reduced_ys<Facts, Loop::lanes> ys(turns, std::max<extent>(divide_up(rows, block), 1));
-    const scratch memory{std::size_t(ys.bytes)};
-    const auto run = [&](extent t) {
-      Turns own = turns;
-      ys.place(own, memory.data(), t);
-      Loop(buffers, extents, own).run(t * block, smaller((t + 1) * block, rows));
-    };
-    if (rows * turns.length * kernel.statement_count > least_parallel_work) parallel_for(ys.copies, run);
-    else for (extent t = 0; t < ys.copies; ++t) run(t);
-    ys.combine(turns, memory.data());
+    constexpr extent least = 4 * Loop::vectors * Loop::lanes, most_tasks = 32, most_bytes = 1 << 22;
+    const extent block = std::max(least, divide_up(divide_up(rows, most_tasks), least) * least), tasks = std::max<extent>(divide_up(rows, block), 1);
+    const extent at_once = std::max<extent>(most_bytes / (tasks * reduced::turn_bytes(turns) + 1), 1);
+    Turns some = turns;
+    for (extent first = 0; first < turns.length; first += some.length) {
+      some.length = smaller(at_once, turns.length - first);
+      const reduced ys(some, tasks);
+      const scratch memory{std::size_t(ys.bytes)};
+      const auto run = [&](extent t) {
+        Turns own = some;
+        ys.place(own, memory.data(), t);
+        Loop(buffers, extents, own).run(t * block, smaller((t + 1) * block, rows));
+      };
+      if (rows * some.length * kernel.statement_count > least_parallel_work) parallel_for(tasks, run);
+      else for (extent t = 0; t < tasks; ++t) run(t);
+      ys.combine(some, memory.data());
+      some.skip(some.length);
+    }
   }
 
   template <extent Lanes> using of_packets = packet_backend<Lanes>;
