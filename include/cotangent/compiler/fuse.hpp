@@ -834,12 +834,17 @@ class scheduler {
   int current_ = -1;                 // position of the group
   sequence<int> register_;        // per node: its register in the current group, valid where register_group_ says so
   sequence<int> register_group_;
+  struct local_number { int group = -1, number = -1; };
+  sequence<local_number> local_;  // per buffer, in the group that last named it
 
   constexpr int local_buffer(int global) {
-    for (int i = 0; i < step_.buffer_count; ++i)
-      if (out_.step_buffers[std::size_t(step_.buffers + i)] == global) return i;
-    out_.step_buffers.push_back(global);
-    return step_.buffer_count++;
+    while (local_.count < out_.buffers.count) local_.push_back({});
+    local_number& local = local_.items[global];
+    if (local.group != current_) {
+      local = {current_, step_.buffer_count++};
+      out_.step_buffers.push_back(global);
+    }
+    return local.number;
   }
   constexpr extent local_extent(extent e) {
     e = b_.symbols.resolve(e);
