@@ -120,6 +120,7 @@ const std::map<std::string, binary, std::less<>>& binaries() {
       {"atan2", [](double a, double b) { return std::atan2(a, b); }},
       {"copysign", [](double a, double b) { return std::copysign(a, b); }},
       {"hypot", [](double a, double b) { return std::hypot(a, b); }},
+      {"logaddexp", [](double a, double b) { return a == b ? a + std::log(2.0) : std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); }},
       {"eq", [](double a, double b) { return double(a == b); }},
       {"attains", [](double a, double b) { return double(a == b); }},
       {"ne", [](double a, double b) { return double(a != b); }},
