@@ -257,7 +257,8 @@ class per_instance_program {
 #else
   static constexpr std::size_t most_nodes = 2000, most_written = 5 * most_nodes / 2;  // compilers take about 5 ms for each node
 #endif
-  static constexpr std::size_t nodes_per_call = 8;  // a function such as exp counts as so many more
+  /// The nodes that an operation takes as long to compile as, besides its own.
+  static constexpr std::size_t nodes_beside(const primitive& op) { return op.kind == role::pointwise && op.flops >= 10 ? 8 : 0; }
   const graph& g_;
   const element_limits limits_;
   const way* const ways_;
@@ -267,7 +268,7 @@ class per_instance_program {
   sequence<int> first_;    // per node: its first element in parts_, or -1
   sequence<value> parts_;
   sequence<value> operands_;
-  int calls_ = 0;  // of functions such as exp
+  std::size_t beside_ = 0;  // see nodes_beside
   bool fits_ = true;
 
   constexpr void add_whole(int n) { whole_[std::size_t(n)] = b_.input(g_[n].type, g_[n].dims); }
@@ -277,14 +278,13 @@ class per_instance_program {
       fits_ = fits_ && !is_too_long();
     }
   }
-  constexpr bool is_too_long() const { return b_.g.nodes.count + std::size_t(calls_) * nodes_per_call > most_written; }  // of which some are dead in the end
-  static constexpr bool is_long_call(const node& x) { return !x.is_input() && x.op->kind == role::pointwise && x.op->flops >= 10; }
+  constexpr bool is_too_long() const { return b_.g.nodes.count + beside_ > most_written; }  // of which some are dead in the end
   constexpr graph finish() {
     fits_ = fits_ && !b_.failed();
     if (!fits_) return {};
     graph r = remove_dead(b_.finish());
     std::size_t cost = r.nodes.size();
-    for (const node& x : r.nodes) cost += is_long_call(x) ? nodes_per_call : 0;
+    for (const node& x : r.nodes) cost += x.is_input() ? 0 : nodes_beside(*x.op);
     fits_ = cost <= most_nodes;
     if (!fits_) return {};
     return r;
@@ -381,7 +381,7 @@ class per_instance_program {
       for (int k = 0; k < c.count; ++k) operands[k] = elements_of(c[k].id)[i];
       const std::size_t before = b_.g.nodes.count;
       parts.push_back(apply(c, operands));
-      calls_ += c.op->flops >= 10 && b_.g.nodes.count > before;
+      if (b_.g.nodes.count > before) beside_ += nodes_beside(*c.op);
     }
     keep(n, parts);
   }

@@ -176,7 +176,7 @@ inline std::string steps_text(const plan_lists& plan, const graph& g, const std:
   return text;
 }
 /// WithKernels: with what the backend tells of each kernel.
-template <class Program, bool WithKernels = true> [[gnu::noinline, gnu::cold]] std::string steps_text(const std::string& prefix) {
+template <class Program, bool WithKernels = true> std::string steps_text(const std::string& prefix) {
   std::string bodies[Program::steps + 1];
   if constexpr (WithKernels)
     [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -196,7 +196,7 @@ template <class Program> std::string kernels_text() {
   return text;
 }
 
-template <class F> template <class... A> [[gnu::noinline, gnu::cold]] std::string jitted<F>::graph(const A&...) const {
+template <class F> template <class... A> std::string jitted<F>::graph(const A&...) const {
   return graph_text(thaw(simplified_function<F, traced_tree<A>...>));
 }
 template <class F> template <class... A> std::string jitted<F>::dot(const A&...) const {
@@ -208,7 +208,7 @@ template <class Accelerators, bool OnDevice> struct described_backend { using ty
 template <class First, class... Rest> struct described_backend<types<First, Rest...>, true> { using type = First; };
 template <class... A> using described_backend_of = typename described_backend<accelerators, on_device<A...>>::type;
 
-template <class F> template <class... A> [[gnu::noinline, gnu::cold]] std::string jitted<F>::kernels(A&&...) const {
+template <class F> template <class... A> std::string jitted<F>::kernels(A&&...) const {
   return kernels_text<program<described_backend_of<A...>, F, donated_mask<A&&...>(), traced_tree<std::remove_cvref_t<A>>...>>();
 }
 template <class F> template <class... A> constexpr auto jitted<F>::cost(A&&...) {

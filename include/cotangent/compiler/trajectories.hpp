@@ -138,7 +138,7 @@ class sums_after_loops {
     replay after(turn, to_);
     for (std::size_t i = 0; i < found.sums.size(); ++i) {
       call c = call_at(turn, found.sums[i]);
-      c.b = &to_, c.bodies = nullptr, c.operands = &made[kept + i];
+      c.b = &to_, c.operands = &made[kept + i];
       after.map[std::size_t(found.sums[i])] = to_.emit_inferred(c);
     }
     for (int m = 0; m < turn.size(); ++m)

@@ -307,7 +307,8 @@ template <int Restart> struct newton_steps {
   }
 };
 
-/// x with f(x) = 0 near the guess, a vector, by Newton's method. Steps of more than 8 unknowns are found by GMRES, and so are derivatives.
+/// x with f(x) = 0 near the guess, a vector, by Newton's method. Steps of more than 8 unknowns are found by GMRES, and so are their
+/// derivatives.
 /// Differentiable by what f captures.
 template <int Restart = 20, class F, class X> constexpr auto newton(const F& f, const X& guess, stopping stop = {}) {
   return custom_root(f, guess, newton_steps<Restart>{stop}, newton_solution<Restart>{{1e-2 * stop.tolerance, 10}});

@@ -242,24 +242,19 @@ struct scan_p : several_results {
     if (!any || !s.body.symbols.empty()) return;
     const graph body = std::move(s.body);
     builder inside;
-    replay r(body, inside);
+    sequence<value> inputs;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       const node& x = body[body.inputs[i]];
-      value& mapped = r.map[std::size_t(body.inputs[i])];
       if (i < s.constant(0) || !repeats(s.constants[i - s.constant(0)])) {
-        mapped = inside.input(x.type, x.dims);
+        inputs.push_back(inside.input(x.type, x.dims));
         continue;
       }
       value& v = s.constants[i - s.constant(0)];
-      const graph& outside = v.b->g;
-      shape axes;
-      for (int k = x.dims.rank; k < outside[v.id].attribute_count; ++k) axes.push_back(outside.attribute(v.id, k));
-      v = {v.b, outside.operand(v.id, 0)};
-      mapped = broadcast_in_dim(inside.input(v.type(), v.dims()), x.dims, axes);
+      const shape axes = broadcast_in_dim_p::axes(call_at(v.b->g, v.id));
+      v = {v.b, v.b->g.operand(v.id, 0)};
+      inputs.push_back(broadcast_in_dim(inside.input(v.type(), v.dims()), x.dims, axes));
     }
-    for (int n = 0; n < body.size(); ++n)
-      if (!body[n].is_input()) r.copy(n);
-    for (int o : body.outputs) inside.g.outputs.push_back(r.map[std::size_t(o)].id);
+    for (value v : inline_graph(inside, body, inputs)) inside.g.outputs.push_back(v.id);
     s.body = inside.finish();
   }
 

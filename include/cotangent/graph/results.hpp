@@ -99,7 +99,8 @@ struct several_results {
 constexpr call call_at(const graph& g, int n) {
   const node& x = g[n];
   call c;
-  c.op = x.op, c.type = x.type, c.dims = x.dims, c.count = x.operand_count, c.bodies = &g.subgraphs;
+  c.op = x.op, c.type = x.type, c.dims = x.dims, c.count = x.operand_count;
+  if (!x.is_input() && x.op->kind == role::call) c.bodies = &g.subgraphs;
   c.attributes = g.attributes.items + x.attributes, c.attribute_count = x.attribute_count;
   return c;
 }

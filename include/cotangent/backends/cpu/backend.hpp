@@ -403,24 +403,17 @@ template <class Facts, int Lanes = 0> struct reduced_ys {
     each([&]<int Y>(std::integral_constant<int, Y>) { all += elements<Y>(turns) * lanes * extent(sizeof(type<Y>)); });
     return all;
   }
-  /// Lets turns write to a copy.
-  template <class Turns> void place(Turns& turns, char* memory, extent copy) const {
-    each([&]<int Y>(std::integral_constant<int, Y>) {
-      type<Y>* const own = first_copy<Y>(memory) + copy * size<Y>(turns);
-      if constexpr (Lanes > 0) std::fill_n(own, size<Y>(turns), op<Y>::template identity<type<Y>>());
-      turns.y_step[Y] = elements<Y>(turns) * lanes * extent(sizeof(type<Y>));
-      turns.y_at[Y] = reinterpret_cast<std::byte*>(own);
-    });
-  }
-  /// Combines the copies, in order, into where `turns` writes.
-  template <class Turns> void combine(const Turns& turns, char* memory) const {
-    each([&]<int Y>(std::integral_constant<int, Y>) {
-      const extent n = size<Y>(turns), row = elements<Y>(turns);
-      type<Y>* own = first_copy<Y>(memory);
-      combine_copies<op<Y>, type<Y>, int(sizeof(type<Y>))>(own, n, 0, copies, 1, 0, 0, n);
-      for (extent t = 0; t < turns.length; ++t)
-        for (extent i = 0; i < row; ++i, own += lanes) reinterpret_cast<type<Y>*>(turns.y_at[Y] + t * turns.y_step[Y])[i] = fold_lanes<op<Y>, type<Y>>(pack<type<Y>, lanes>::load(own));
-    });
+  /// task(turns that write to a copy, its number) for each copy, then combines them, in order, into where `turns` writes.
+  template <class Turns, class Task> void run(const Turns& turns, bool in_threads, const Task& task) const {
+    const scratch memory{std::size_t(bytes)};
+    const auto one = [&](extent copy) {
+      Turns own = turns;
+      place(own, memory.data(), copy);
+      task(own, copy);
+    };
+    if (in_threads) parallel_for(copies, one);
+    else for (extent copy = 0; copy < copies; ++copy) one(copy);
+    combine(turns, memory.data());
   }
 
  private:
@@ -446,6 +439,25 @@ template <class Facts, int Lanes = 0> struct reduced_ys {
   template <int Y, class Turns> static extent elements(const Turns& turns) { return (Facts::reverse ? -turns.y_step[Y] : turns.y_step[Y]) / extent(sizeof(type<Y>)); }
   template <int Y, class Turns> static extent size(const Turns& turns) { return turns.length * elements<Y>(turns) * lanes; }
   template <int Y> type<Y>* first_copy(char* memory) const { return reinterpret_cast<type<Y>*>(memory + offsets_[Y]); }
+
+  /// Lets turns write to a copy.
+  template <class Turns> void place(Turns& turns, char* memory, extent copy) const {
+    each([&]<int Y>(std::integral_constant<int, Y>) {
+      type<Y>* const own = first_copy<Y>(memory) + copy * size<Y>(turns);
+      if constexpr (Lanes > 0) std::fill_n(own, size<Y>(turns), op<Y>::template identity<type<Y>>());
+      turns.y_step[Y] = elements<Y>(turns) * lanes * extent(sizeof(type<Y>));
+      turns.y_at[Y] = reinterpret_cast<std::byte*>(own);
+    });
+  }
+  template <class Turns> void combine(const Turns& turns, char* memory) const {
+    each([&]<int Y>(std::integral_constant<int, Y>) {
+      const extent n = size<Y>(turns), row = elements<Y>(turns);
+      type<Y>* own = first_copy<Y>(memory);
+      combine_copies<op<Y>, type<Y>, int(sizeof(type<Y>))>(own, n, 0, copies, 1, 0, 0, n);
+      for (extent t = 0; t < turns.length; ++t)
+        for (extent i = 0; i < row; ++i, own += lanes) reinterpret_cast<type<Y>*>(turns.y_at[Y] + t * turns.y_step[Y])[i] = fold_lanes<op<Y>, type<Y>>(pack<type<Y>, lanes>::load(own));
+    });
+  }
 };
 
 /// The steps of a packet's body: kernels and gathers of rows, in the thread that has the packet.
@@ -555,14 +567,14 @@ struct backend {
     loop_arguments<Facts>(b, buffers, extents);
     with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
       using loop = scan_of_rows<Kernel, Roles, Carry...>;
-      const auto rows = [&] { return b.value(extent_named(Facts::body::plan, kernel, kernel.space[0])); };
-      if constexpr (Facts::reduces_rows) reduce_in_registers<Facts, loop>(buffers, extents, turns, rows());
+      if constexpr (Facts::reduces_rows) reduce_in_registers<Facts, loop>(buffers, extents, turns, rows_of<typename Facts::body>(b));
       else if constexpr (has_few_rows<layout_of<Kernel>>()) loop(buffers, extents, turns).run();
       else {
         const loop all(buffers, extents, turns);
-        if (rows() * turns.length * kernel.statement_count <= least_parallel_work) return all.run(0, rows());
-        const extent block = rows_of_task<Facts>(rows());
-        parallel_for(divide_up(rows(), block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows())); });
+        const extent rows = rows_of<typename Facts::body>(b);
+        if (rows * turns.length * kernel.statement_count <= least_parallel_work) return all.run(0, rows);
+        const extent block = rows_of_task<Facts>(rows);
+        parallel_for(divide_up(rows, block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows)); });
       }
     });
   }
@@ -580,7 +592,7 @@ struct backend {
         if constexpr (Facts::one_point) all.run(0, 1);
         else {
           constexpr extent few = 8;
-          const extent rows = b.value(extent_named(Facts::body::plan, kernel, kernel.space[0])), block = few * loop::together;
+          const extent rows = rows_of<typename Facts::body>(b), block = few * loop::together;
           parallel_for(divide_up(rows, block), [&](extent t) { all.run(t * block, smaller((t + 1) * block, rows)); });
         }
       });
@@ -591,7 +603,7 @@ struct backend {
   template <class Facts, class Turns> static void loop_by_rows(const typename Facts::body::state& b, const Turns& turns) {
     using body = typename Facts::body;
     constexpr cotangent::step kernel = body::plan.steps[0];
-    const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = rows_of_task<Facts>(rows);
+    const extent rows = rows_of<body>(b), block = rows_of_task<Facts>(rows);
     if (rows <= block || rows * turns.length * kernel.statement_count <= least_parallel_work) return turns.run(b);
     parallel_for(divide_up(rows, block), [&](extent t) {
       turns.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
@@ -604,18 +616,12 @@ struct backend {
     using body = typename Facts::body;
     constexpr cotangent::step kernel = body::plan.steps[0];
     constexpr extent cache = 1 << 15, unit = 64, most_bytes = 1 << 22;
-    const extent rows = b.value(extent_named(body::plan, kernel, kernel.space[0])), block = divide_up(cache / Facts::row_bytes, unit) * unit;
+    const extent rows = rows_of<body>(b), block = divide_up(cache / Facts::row_bytes, unit) * unit;
     const reduced_ys<Facts> ys(turns, divide_up(rows, block));
     if (ys.copies <= 1 || ys.bytes > most_bytes) return turns.run(b);
-    const scratch memory{std::size_t(ys.bytes)};
-    const auto run = [&](extent t) {
-      Turns own = turns;
-      ys.place(own, memory.data(), t);
+    ys.run(turns, rows * turns.length * kernel.statement_count > least_parallel_work, [&](const Turns& own, extent t) {
       own.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
-    };
-    if (rows * turns.length * kernel.statement_count > least_parallel_work) parallel_for(ys.copies, run);
-    else for (extent t = 0; t < ys.copies; ++t) run(t);
-    ys.combine(turns, memory.data());
+    });
   }
 
   /// The same of a loop whose carries stay in registers; of some turns at a time, if there are very many.
@@ -628,16 +634,9 @@ struct backend {
     Turns some = turns;
     for (extent first = 0; first < turns.length; first += some.length) {
       some.length = smaller(at_once, turns.length - first);
-      const reduced ys(some, tasks);
-      const scratch memory{std::size_t(ys.bytes)};
-      const auto run = [&](extent t) {
-        Turns own = some;
-        ys.place(own, memory.data(), t);
+      reduced(some, tasks).run(some, rows * some.length * kernel.statement_count > least_parallel_work, [&](const Turns& own, extent t) {
         Loop(buffers, extents, own).run(t * block, smaller((t + 1) * block, rows));
-      };
-      if (rows * some.length * kernel.statement_count > least_parallel_work) parallel_for(tasks, run);
-      else for (extent t = 0; t < tasks; ++t) run(t);
-      ys.combine(some, memory.data());
+      });
       some.skip(some.length);
     }
   }
@@ -717,6 +716,11 @@ struct backend {
     T* const array = reinterpret_cast<T*>(at.buffer(Facts::operands + R));
     const bool once = Access::is_output(Facts::operands + R) && lines.before * lines.count * lines.behind * extent(sizeof(T)) >= kernels::streamed_bytes;
     empty_packet<int(Facts::lanes)>(static_cast<const T*>(Facts::body::output(b, R)), lines, start, count, array, once);
+  }
+  /// The rows of a body of one kernel.
+  template <class Body> static extent rows_of(const typename Body::state& b) {
+    constexpr cotangent::step kernel = Body::plan.steps[0];
+    return b.value(extent_named(Body::plan, kernel, kernel.space[0]));
   }
   /// Rows whose carries stay in the cache of a core: several tasks for each thread, or one where arrays are read and written turn by
   /// turn, of which long pieces come faster.
