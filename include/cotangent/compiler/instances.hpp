@@ -37,6 +37,24 @@ constexpr flag_list made_of_long_rows(const graph& g) {
   return made;
 }
 
+/// Whether a view shows a few elements of each instance in another order, for which a kernel of arrays reads across vectors.
+constexpr bool turns_elements(const graph& g, int n, const element_limits& limits) {
+  constexpr extent few = 32;
+  const node& x = g[n];
+  const element_form form(x.dims, limits);
+  if (form.axes.rank != 1 || form.count < 2 || form.count > few) return false;
+  const call c = call_at(g, n);
+  if (x.op_id == primitive_of<reverse_p>.id) return !c.list(0, c.attribute_count).contains(form.axes[0]);
+  if (x.op_id != primitive_of<transpose_p>.id) return false;
+  extent last = -1;  // of the axes of elements, as the operand has them
+  for (int i = 0; i < x.dims.rank; ++i) {
+    if (i == form.axes[0] || x.dims[i] == 1) continue;
+    if (c.attribute(i) < last) return true;
+    last = c.attribute(i);
+  }
+  return false;
+}
+
 /// Whether one kernel of arrays cannot do what node n does to arrays of instances.
 constexpr bool gains_by_elements(const graph& g, int n, const element_limits& limits, const flag_list& of_long_rows) {
   const node& x = g[n];
@@ -46,6 +64,7 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
     const element_form form(x.dims, limits);
     return form.axes.rank > 0 && form.count > 1 && !of_long_rows[std::size_t(n)];
   }
+  if (kind == role::view) return turns_elements(g, n, limits);
   if (kind == role::reduction && of_long_rows[std::size_t(g.operand(n, 0))]) return false;
   if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
   const element_form made(x.dims, limits);

@@ -6,6 +6,7 @@
 #include <cotangent/compiler/by_instance.hpp>
 #include <cotangent/compiler/gathered_views.hpp>
 #include <cotangent/compiler/instances.hpp>
+#include <cotangent/compiler/merged_axes.hpp>
 #include <cotangent/compiler/pairs.hpp>
 #include <cotangent/compiler/phases.hpp>
 #include <cotangent/compiler/points.hpp>
@@ -191,15 +192,29 @@ class packet_program : by_instance {
     return select(broadcast_in_dim(inside, dims, axes), x, zeros_like(x));
   }
 
+  /// What stands for node o in the body of a stage. What repeats another array does so in the body.
+  constexpr value operand_of(part_body& part, const replay& r, const flag_list& units, int stage, int o, bool is_own) const {
+    if (units[std::size_t(o)]) return part.known(o);
+    if (is_own && inside_[std::size_t(o)] && !is_in(o, stage) && g_[o].op_id == primitive_of<broadcast_in_dim_p>.id && !part[o]) {
+      const int from = g_.operand(o, 0);
+      part[o] = part.again(o, {operand_of(part, r, units, stage, from, axis_of(from) >= 0)});
+    }
+    return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1);
+  }
+
   constexpr void make_packets(replay& r, const band_finder& bands, const flag_list& units, int stage) {
     if (is_empty(stage)) return;
-    const flag_list leaves = leaves_of(stage, [this](int n, int k) { return read_by(n, k); });
+    flag_list leaves = leaves_of(stage, [this](int n, int k) { return read_by(n, k); });
+    sequence<int> repeated;  // leaves that repeat others, which are there instead
+    for (int n = g_.size(); n-- > 0;) {
+      if (!leaves[std::size_t(n)] || g_[n].op_id != primitive_of<broadcast_in_dim_p>.id) continue;
+      const int o = g_.operand(n, 0);
+      leaves[std::size_t(n)] = false, repeated.push_back(n);
+      if (is_in(o, stage) && !is_number(o)) leaves[std::size_t(o)] = true;
+    }
     const extent lanes = lanes_for(stage);
     part_body part(g_, instances_, lanes);
-    const auto operand = [&](int o, bool is_own) {
-      if (units[std::size_t(o)]) return part.known(o);
-      return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1);
-    };
+    const auto operand = [&](int o, bool is_own) { return operand_of(part, r, units, stage, o, is_own); };
     /// The rows of lanes that gather n reads, from the table with its rows' axis in front.
     const auto rows_of_lanes = [&](int n, const row_gather& x) {
       const value whole = r.map[std::size_t(g_.operand(n, 0))], index = operand(x.index, true);
@@ -245,6 +260,7 @@ class packet_program : by_instance {
     form.bodies.push_back(r.to.add_subgraph(part.body.finish()));
     const sequence<value> made = emit_all<packets_p>(r.to, form, part.operands);
     for (std::size_t k = 0; k < made.size(); ++k) r.map[std::size_t(results[k])] = made[k];
+    for (std::size_t k = repeated.size(); k-- > 0;) r.copy(repeated[k]);
   }
 };
 
@@ -298,7 +314,7 @@ template <class Make, extent Lanes> struct make_packet_body {
 /// The canonical graph of what `Made` returns, but for chunks. `Packets`: whether those that run it can run packets.
 template <class Made, bool Packets> struct make_unchunked {
   constexpr graph operator()() const {
-    using Make = with_views_moved<Made>;
+    using Make = with_views_moved<with_axes_merged<Made>>;
     if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));
     else if constexpr (may_split_graph<Make>) return canonical(thaw(split_graph<Make>));
     else if constexpr (has_packets_graph<Make, Packets>) return canonical(thaw(packets_graph<Make>));

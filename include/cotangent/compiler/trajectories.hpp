@@ -3,157 +3,20 @@
 /// instances at a time, in chunks, so that what is kept lies in a core's cache.
 
 #include <cotangent/compiler/chunks.hpp>
+#include <cotangent/compiler/sums_after_loops.hpp>
 
 namespace cotangent {
 
-/// Takes sums over instances out of loops. What each turn sums and adds to a carry, as the cotangents of parameters that all instances share,
-/// is added up per instance through all turns and summed once, after the loop. So a turn works instance by instance.
-class sums_after_loops {
- public:
-  constexpr sums_after_loops(const graph& g, extent instances) : g_(g), instances_(instances), r_(g, to_) {}
+/// Sums along the one axis of so many instances (see sums_after_loops).
+struct sums_along {
+  extent instances;
 
-  constexpr graph run() {
-    copy_inputs(r_);
-    for (int n = 0; n < g_.size(); ++n)
-      if (g_[n].op_id != primitive_of<scan_p>.id || !take_out(n)) r_.copy(n);
-    return replayed(r_);
-  }
-
- private:
-  static constexpr extent most_elements = 64;  // of an instance, in all sums
-  const graph& g_;
-  const extent instances_;
-  builder to_;
-  replay r_;
-
-  /// What a turn does with its sums.
-  struct sums_of_turn {
-    sequence<int> sums;
-    flag_list depends;            // per node, whether it depends on a sum
-    sequence<int> carries, added;  // which only such nodes are added to; per carry that node
-    bool fit = true;
-  };
-  constexpr bool sums(const graph& turn, int n) const {
-    const node& x = turn[n];
-    if (x.op_id != primitive_of<reduce_sum_p>.id) return false;
-    const int axis = only_axis(turn[turn.operand(n, 0)].dims, instances_);
-    for (int k = 0; k < x.attribute_count; ++k)
+  constexpr extent count() const { return instances; }
+  constexpr bool operator()(const graph& turn, int n) const {
+    const int axis = only_axis(turn[turn.operand(n, 0)].dims, instances);
+    for (int k = 0; k < turn[n].attribute_count; ++k)
       if (axis >= 0 && turn.attribute(n, k) == axis) return true;
     return false;
-  }
-  static constexpr bool is_zero(const node& x) { return x.op_id == primitive_of<constant_p>.id && x.bits == 0; }
-  /// Whether node n, which depends on sums, is a linear function of them alone.
-  static constexpr bool is_linear(const graph& turn, const sums_of_turn& s, int n) {
-    const node& x = turn[n];
-    if (!x.op->has.linear) return false;
-    bool scaled = false;  // by a number
-    for (int k = 0; k < x.operand_count; ++k) {
-      const int o = turn.operand(n, k);
-      if (s.depends[std::size_t(o)] ? !x.op->linear(call_at(turn, n), k) : !is_zero(turn[o]) && turn[o].op_id != primitive_of<constant_p>.id) return false;
-      scaled = scaled || (!s.depends[std::size_t(o)] && !is_zero(turn[o]));
-    }
-    return !scaled || x.op->bilinear;
-  }
-  constexpr sums_of_turn find_sums(const scan_call& s) const {
-    const graph& turn = s.body;
-    sums_of_turn r;
-    r.depends.assign(turn.nodes.size(), false);
-    flag_list allowed = r.depends;  // as an operand of what does not depend on sums: the sum of a carry and what is added to it
-    sequence<int> uses;
-    uses.assign(turn.nodes.size(), 0);
-    for (int o : turn.operands) ++uses[std::size_t(o)];
-    for (int o : turn.outputs) ++uses[std::size_t(o)];
-    extent elements = 0;
-    for (std::size_t k = 0; k < s.carries.size(); ++k) {
-      const int o = turn.outputs[k], in = turn.inputs[s.carry(k)];
-      if (turn[o].op_id != primitive_of<add_p>.id || uses[std::size_t(o)] != 1 || uses[std::size_t(in)] != 1) continue;
-      const int which = turn.operand(o, 0) == in ? 1 : turn.operand(o, 1) == in ? 0 : -1;
-      if (which < 0) continue;
-      r.carries.push_back(int(k)), r.added.push_back(turn.operand(o, which)), allowed[std::size_t(o)] = true;
-    }
-    for (int n = 0; n < turn.size(); ++n) {
-      if (sums(turn, n)) {
-        r.sums.push_back(n), r.depends[std::size_t(n)] = true;
-        elements += turn[turn.operand(n, 0)].dims.size() / instances_;
-        continue;
-      }
-      for (int k = 0; k < turn[n].operand_count && !allowed[std::size_t(n)]; ++k)
-        if (r.depends[std::size_t(turn.operand(n, k))]) r.depends[std::size_t(n)] = true;
-      if (r.depends[std::size_t(n)]) r.fit = r.fit && is_linear(turn, r, n);
-    }
-    sequence<int> carries, added;  // those that sums are added to
-    for (std::size_t i = 0; i < r.carries.size(); ++i)
-      if (r.depends[std::size_t(r.added[i])]) carries.push_back(r.carries[i]), added.push_back(r.added[i]);
-    r.carries = carries, r.added = added;
-    for (int o : turn.outputs) r.fit = r.fit && !r.depends[std::size_t(o)];
-    r.fit = r.fit && r.sums.size() > 0 && elements <= most_elements;
-    return r;
-  }
-
-  /// Replaces the loop n, if that can be done.
-  constexpr bool take_out(int n) {
-    scan_call s = scan_p::read(r_.at(n));
-    const graph turn = borrowed(s.body);
-    const sums_of_turn found = find_sums(s);
-    if (!found.fit) return false;
-    const std::size_t carries = s.carries.size();
-    flag_list gone;
-    gone.assign(carries, false);
-    for (int k : found.carries) gone[std::size_t(k)] = true;
-
-    // The turn without these carries, but with a sum of its own for each instance.
-    builder b;
-    replay r(turn, b);
-    scan_call t;
-    t.length = s.length, t.reverse = s.reverse, t.indexed = s.indexed, t.xs = s.xs, t.constants = s.constants;
-    const auto input = [&](std::size_t i) { r.map[std::size_t(turn.inputs[i])] = b.input(turn[turn.inputs[i]].type, turn[turn.inputs[i]].dims); };
-    if (s.indexed) input(0);
-    for (std::size_t k = 0; k < carries; ++k)
-      if (!gone[k]) input(s.carry(k)), t.carries.push_back(s.carries[k]);
-    sequence<value> own, outputs;
-    for (int m : found.sums) {
-      const node& terms = turn[turn.operand(m, 0)];
-      own.push_back(b.input(terms.type, terms.dims)), t.carries.push_back(constant(to_, terms.type, terms.dims, 0));
-    }
-    for (std::size_t i = s.element(0); i < s.inputs(); ++i) input(i);
-    for (int m = 0; m < turn.size(); ++m) {
-      bool is_gone = found.depends[std::size_t(m)];
-      for (int k : found.carries) is_gone = is_gone || m == turn.outputs[std::size_t(k)];
-      if (!is_gone && !turn[m].is_input()) r.copy(m);
-    }
-    for (std::size_t o = 0; o < turn.outputs.size(); ++o) {
-      if (o == carries)
-        for (std::size_t i = 0; i < own.size(); ++i) outputs.push_back(own[i] + r.map[std::size_t(turn.operand(found.sums[i], 0))]);
-      if (o >= carries || !gone[o]) outputs.push_back(r.map[std::size_t(turn.outputs[o])]);
-    }
-    if (carries == turn.outputs.size())
-      for (std::size_t i = 0; i < own.size(); ++i) outputs.push_back(own[i] + r.map[std::size_t(turn.operand(found.sums[i], 0))]);
-    for (value v : outputs) b.g.outputs.push_back(v.id);
-    t.body = b.finish();
-    const std::size_t kept = t.carries.size() - own.size();
-    const sequence<value> made = scan_p::write(to_, std::move(t));
-    if (to_.failed()) return true;
-
-    // What the turns did with their sums, once.
-    replay after(turn, to_);
-    for (std::size_t i = 0; i < found.sums.size(); ++i) {
-      call c = call_at(turn, found.sums[i]);
-      c.b = &to_, c.operands = &made[kept + i];
-      after.map[std::size_t(found.sums[i])] = to_.emit_inferred(c);
-    }
-    for (int m = 0; m < turn.size(); ++m)
-      if (!after.map[std::size_t(m)] && (found.depends[std::size_t(m)] || turn[m].op_id == primitive_of<constant_p>.id)) after.copy(m);
-    sequence<value> results;
-    std::size_t next = 0;
-    for (std::size_t o = 0; o < turn.outputs.size(); ++o) {
-      if (o == carries) next += own.size();
-      if (o >= carries || !gone[o]) results.push_back(made[next++]);
-      else
-        for (std::size_t i = 0; i < found.carries.size(); ++i)
-          if (found.carries[i] == int(o)) results.push_back(s.carries[o] + after.map[std::size_t(found.added[i])]);
-    }
-    r_.set_results(n, results);
-    return true;
   }
 };
 
@@ -180,7 +43,7 @@ constexpr graph in_chunks_of_trajectories(const graph& g) {
       const extent instances = x.dims[i];
       if (is_symbol(instances) || instances < least || seen.contains(instances) || seen.rank == max_rank) continue;
       seen.push_back(instances);
-      const graph apart = sums_after_loops(g, instances).run();
+      const graph apart = sums_after_loops(g, [&](const scan_call&) { return sums_along{instances}; }).run();
       chunk_program chunks(apart, instances, {.trajectories = true});
       if (chunks.passes() != 1 || chunks.gain() <= most) continue;
       most = chunks.gain(), best = chunks.run();

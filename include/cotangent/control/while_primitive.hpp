@@ -109,14 +109,9 @@ struct while_p : several_results {
     sequence<int> carry_axes;
     for (std::size_t k = 0; k < n; ++k) carry_axes.push_back(active[k] ? 0 : not_mapped);
     const graph condition = batch_graph(w.condition, axes(tested), {differs ? 0 : not_mapped}, own, c.b->axis);
-    const graph body = batch_graph(w.body, axes(active), carry_axes, own, c.b->axis);
-    if (!differs) w.condition = condition, w.body = body;
-    else {
-      builder any, held;
-      const sequence<value> in = inputs_like(any, condition, condition.inputs.size());
-      const sequence<value> p = inline_graph(any, condition, in);
-      if (!any.failed()) any.g.outputs.push_back(emit<reduce_or_p>({p[0]}, shape{0}).id);
-      // The body: its own carries where the condition held before the step.
+    graph body = batch_graph(w.body, axes(active), carry_axes, own, c.b->axis);
+    if (differs && !w.by_instance) {  // (else the body leaves alone what is done, instance by instance)
+      builder held;  // its own carries where the condition held before the step
       const sequence<value> state = inputs_like(held, body, n), tested_constants = inputs_like(held, condition, conditions, w.tested),
                             constants = inputs_like(held, body, w.body_constants.size(), n);
       const sequence<value> holds = inline_graph(held, condition, concat(part(state, 0, w.tested), tested_constants));
@@ -125,8 +120,16 @@ struct while_p : several_results {
         const value p_here = broadcast_in_dim(holds[0], next[k].dims(), {0});
         held.g.outputs.push_back(select(p_here, next[k], state[k]).id);
       }
-      w.condition = any.finish(), w.body = held.finish();
+      body = held.finish();
       w.body_constants = concat(w.condition_constants, w.body_constants);
+    }
+    w.condition = condition, w.body = std::move(body);
+    if (differs) {
+      builder any;
+      const sequence<value> in = inputs_like(any, condition, condition.inputs.size());
+      const sequence<value> p = inline_graph(any, condition, in);
+      if (!any.failed()) any.g.outputs.push_back(emit<reduce_or_p>({p[0]}, shape{0}).id);
+      w.condition = any.finish();
     }
     w.by_instance = differs;
     results = write(*c.b, std::move(w));

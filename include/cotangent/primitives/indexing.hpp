@@ -204,24 +204,29 @@ template <class P> struct scatter_base {
     for (int k = 2; k < c.count; ++k) inside.push_back(c[k]);
     for (int i = 0; i < a.rank; ++i) {
       if (a.axes[i].index < 0) continue;
-      value& index = inside[std::size_t(a.axes[i].index)];
+      value& place = inside[std::size_t(a.axes[i].index)];
       const extent n = from.dims()[i];
       const extent span = a.axes[i].dimension >= 0 ? c[1].dims()[a.axes[i].dimension] : 1;
       if (is_symbol(span)) continue;  // the caller has clamped
+      // What repeats indices repeats what is made of them.
+      const bool repeats = place.get().op_id == primitive_of<broadcast_in_dim_p>.id;
+      const shape axes = repeats ? broadcast_in_dim_p::axes(call_at(place.b->g, place.id)) : shape();
+      const auto repeated = [&](value v) { return repeats ? broadcast_in_dim(v, c[1].dims(), axes) : v; };
+      value index = repeats ? value{place.b, place.b->g.operand(place.id, 0)} : place;
       if (is_symbol(n) || n < span) {  // perhaps empty: what is outside reads a zero put in front
         if (a.axes[i].dimension >= 0) continue;
         const value zero = zeros_like(index);
         const value ok = logical_and(ge(index, zero), lt(index, extent_like(index, n)));
-        index = select(ok, index + full_like(index, 1), zero);
+        place = repeated(select(ok, index + full_like(index, 1), zero));
         const shape none = filled(from.rank(), 0);
         shape front = none;
         front[i] = 1;
         from = pad(from, constant(*c.b, from.type(), {}, 0), front, none, none);
         continue;
       }
-      const value at = clamp(zeros_like(index), index, full_like(index, double(n - span))), ok = eq(at, index);
+      const value at = clamp(zeros_like(index), index, full_like(index, double(n - span))), ok = repeated(eq(at, index));
       valid = valid ? logical_and(valid, ok) : ok;
-      index = at;
+      place = repeated(at);
     }
     const value r = gather(from, inside, c[1].dims(), a);
     return valid ? select(valid, r, zeros_like(r)) : r;

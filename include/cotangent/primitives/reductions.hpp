@@ -239,6 +239,21 @@ struct boolean_reduction : reduction_primitive {
     reduction_primitive::infer(c);
     if (c.type != dtype::boolean) c.b->fail(message{} << c.op->name << ": needs dtype bool, got " << c.type << c[0].dims());
   }
+  /// That of the same along other axes is one along all of them.
+  static constexpr value simplify(const call& c) {
+    if (c[0].get().op_id != c.op->id) return reduction_primitive::simplify(c);
+    const copied_call inner(c[0]);
+    const shape outer = axes(c), left = kept(inner);
+    shape all;
+    for (int i = 0; i < inner[0].rank(); ++i) {
+      bool reduced = !left.contains(i);
+      for (int j = 0; j < left.rank; ++j) reduced = reduced || (left[j] == i && outer.contains(j));
+      if (reduced) all.push_back(i);
+    }
+    call d = c;
+    d.operands = inner.operands, d.attributes = all.dims, d.attribute_count = all.rank, d.result = {};
+    return c.b->emit(d);
+  }
   static constexpr value jvp(const call&, const value*) { return {}; }
   static constexpr value vjp(const call&, int, value) { return {}; }
 };

@@ -514,6 +514,9 @@ template <run_time_index First, class... Rest> inline constexpr int leading_indi
 template <number First, class... Rest> inline constexpr int rank_of_leading<First, Rest...> = rank_of_leading<Rest...>;
 template <traced First, class... Rest>
 inline constexpr int rank_of_leading<First, Rest...> = First::rank() > rank_of_leading<Rest...> ? First::rank() : rank_of_leading<Rest...>;
+/// The same of those that are traced: what is known goes alone, as a slice.
+template <class... I> inline constexpr int leading_traced = 0;
+template <traced First, class... Rest> inline constexpr int leading_traced<First, Rest...> = 1 + leading_traced<Rest...>;
 template <bool Apart> struct index_arrays_apart {
   constexpr message operator()() const {
     return !Apart ? message{} : message{} << "index: arrays of indices with another axis between them; index one axis with ct::take, or transpose the axes to be neighbours";
@@ -524,14 +527,15 @@ template <bool Apart> struct index_arrays_apart {
 template <int Axis, bool HasArray = false, traced X> constexpr auto index_axes(const X& x) { return x; }
 template <int Axis, bool HasArray = false, traced X, class First, class... Rest>
 constexpr auto index_axes(const X& x, const First& first, const Rest&... rest) {
-  constexpr int together = leading_indices<First, Rest...>, rank = rank_of_leading<First, Rest...>;
+  constexpr int rank = rank_of_leading<First, Rest...>, scalars = traced<First> ? leading_traced<First, Rest...> : 1;
+  constexpr int together = leading_indices<First, Rest...> > 0 && rank == 0 ? scalars : leading_indices<First, Rest...>;
   if constexpr (together > 0) {
     using wrong = index_arrays_apart<(HasArray && rank > 0)>;
     static_assert(report<wrong{}>(lines_of<wrong{}>{}));
-    if constexpr (together == 1 || rank == 0) return index_axes<Axis + rank, HasArray || (rank > 0)>(apply<element_function{Axis}>(x, index_var(x, first)), rest...);
+    if constexpr (together == 1) return index_axes<Axis + rank, HasArray || (rank > 0)>(apply<element_function{Axis}>(x, index_var(x, first)), rest...);
     else return [&]<std::size_t... K, std::size_t... L>(std::index_sequence<K...>, std::index_sequence<L...>) {
       const auto all = std::tie(first, rest...);
-      return index_axes<Axis + rank, true>(apply<element_function{Axis}>(x, index_var(x, std::get<K>(all))...), std::get<std::size_t(together) + L>(all)...);
+      return index_axes<Axis + rank, HasArray || (rank > 0)>(apply<element_function{Axis}>(x, index_var(x, std::get<K>(all))...), std::get<std::size_t(together) + L>(all)...);
     }(std::make_index_sequence<std::size_t(together)>(), std::make_index_sequence<sizeof...(Rest) + 1 - std::size_t(together)>());
   } else {
     constexpr auto cut = [] {
