@@ -118,3 +118,57 @@ TEST_CASE("cumulative operations of many and of wide lines are the same on any n
   }
   ct::set_num_threads(2);
 }
+
+namespace {
+
+constexpr auto all_running = [](auto x) {
+  return std::tuple(ct::cumsum(x), ct::cumprod(x), ct::cummax(x), ct::cummin(x), ct::flip<0>(ct::cumsum(ct::flip<0>(x))));
+};
+constexpr auto running_loss = [](auto x) {
+  const auto [sum, product, most, least, back] = all_running(x);
+  return ct::sum(ct::sin(sum) + product * most - least * back);
+};
+constexpr auto running_slopes = [](auto x) { return ct::grad(running_loss)(x); };
+
+}  // namespace
+
+TEST_CASE("short lines of many instances are computed element by element") {
+  constexpr ct::extent n = 100;
+  auto x = between<double, n, 5>(-1.5, 1.5);
+  x(7, 2) = x(9, 0) = 0, x(11, 3) = x(11, 1);
+  x(13, 2) = std::numeric_limits<double>::quiet_NaN(), x(14, 2) = std::numeric_limits<double>::infinity();
+  static_assert(ct::jit(ct::vmap(all_running)).cost(x).kernels == 1);
+  const auto values = ct::jit(ct::vmap(all_running))(x);
+  const auto gradient = ct::jit(ct::vmap(running_slopes))(x);
+  const auto same = [](double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= 1e-12; };
+  for (int i = 0; i < n; ++i) {
+    ct::array<double, 5> line;
+    for (int k = 0; k < 5; ++k) line(k) = x(i, k);
+    const auto one = ct::jit(all_running)(line);
+    const auto slope = ct::jit(running_slopes)(line);
+    for (int k = 0; k < 5; ++k) {
+      CHECK(same(std::get<0>(values)(i, k), std::get<0>(one)(k)));
+      CHECK(same(std::get<1>(values)(i, k), std::get<1>(one)(k)));
+      CHECK(same(std::get<2>(values)(i, k), std::get<2>(one)(k)));
+      CHECK(same(std::get<3>(values)(i, k), std::get<3>(one)(k)));
+      CHECK(same(std::get<4>(values)(i, k), std::get<4>(one)(k)));
+      CHECK(same(gradient(i, k), slope(k)));
+    }
+  }
+  // Along the first of two axes, integers, and lines that are too long.
+  ct::array<std::int32_t, n, 3, 4> m;
+  for (int k = 0; k < m.size(); ++k) m.data()[k] = std::int32_t(k * 7 % 11 - 5);
+  const auto sums = ct::jit(ct::vmap([](auto m) { return std::tuple(ct::cumsum(m, ct::axis<0>), ct::cummax(m, ct::axis<0>)); }))(m);
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < 4; ++k)
+      for (int j = 0, sum = 0, most = -100; j < 3; ++j) {
+        CHECK(std::get<0>(sums)(i, j, k) == (sum += m(i, j, k)));
+        CHECK(std::get<1>(sums)(i, j, k) == (most = std::max(most, int(m(i, j, k)))));
+      }
+  const auto wide = between<double, n, 40>(-1, 1);
+  const auto long_sums = ct::jit(ct::vmap([](auto x) { return ct::cumsum(x) * x(ct::index<1>); }))(wide);
+  for (int i = 0; i < n; ++i) {
+    double sum = 0;
+    for (int k = 0; k < 40; ++k) CHECK(std::abs(long_sums(i, k) - (sum += wide(i, k)) * wide(i, 1)) <= 1e-12);
+  }
+}

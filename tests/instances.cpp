@@ -309,6 +309,63 @@ TEST_CASE("an element may be chosen by an index of the instance") {
   }
 }
 
+TEST_CASE("an element may be chosen by several indices of the instance, from a table that all share") {
+  constexpr ct::extent n = 90;
+  const auto image = random_array<ct::array<double, 7, 9>>(1);
+  const auto at = random_array<ct::array<double, n, 2>>(2, 0, 5.9);
+  constexpr auto bilinear = [](auto image, auto at) {
+    const auto y = at(ct::index<0>), x = at(ct::index<1>), low_y = ct::floor(y), low_x = ct::floor(x), up = y - low_y, right = x - low_x;
+    const auto i = ct::astype<std::int32_t>(low_y), j = ct::astype<std::int32_t>(low_x);
+    return (1.0 - up) * ((1.0 - right) * image(i, j) + right * image(i, j + 1)) + up * ((1.0 - right) * image(i + 1, j) + right * image(i + 1, j + 1));
+  };
+  const auto all = ct::jit(ct::vmap(bilinear, ct::in_axes<ct::none, 0>));
+  static_assert(all.cost(image, at).kernels == 1);
+  const auto values = all(image, at);
+  const auto [by_image, by_place] = ct::jit(ct::grad([bilinear](auto image, auto at) { return ct::sum(ct::vmap(bilinear, ct::in_axes<ct::none, 0>)(image, at)); }, ct::wrt<0, 1>))(image, at);
+  ct::array<double, 7, 9> weights = ct::zeros<double, 7, 9>();
+  for (ct::extent k = 0; k < n; ++k) {
+    const int i = int(at(k, 0)), j = int(at(k, 1));
+    const double up = at(k, 0) - i, right = at(k, 1) - j;
+    const double low = (1 - right) * image(i, j) + right * image(i, j + 1), high = (1 - right) * image(i + 1, j) + right * image(i + 1, j + 1);
+    CHECK(std::abs(values(k) - ((1 - up) * low + up * high)) <= 1e-14);
+    CHECK(std::abs(by_place(k, 0) - (high - low)) <= 1e-14);
+    weights(i, j) += (1 - up) * (1 - right), weights(i, j + 1) += (1 - up) * right, weights(i + 1, j) += up * (1 - right), weights(i + 1, j + 1) += up * right;
+  }
+  for (ct::extent k = 0; k < weights.size(); ++k) CHECK(std::abs(by_image.data()[k] - weights.data()[k]) <= 1e-13);
+  // Numbers and ranges between them.
+  const auto cube = random_array<ct::array<double, 3, 4, 5>>(3);
+  const auto [a, b, c] = ct::jit([](auto x, auto i, auto j) { return std::tuple(x(i, 2, j), x(i, ct::range<1, 3>, j), x(ct::index<1>, i, j)); })(cube, 2, -1);
+  CHECK(double(a) == cube(2, 2, 4));
+  CHECK((b(0) == cube(2, 1, 4) && b(1) == cube(2, 2, 4)));
+  CHECK(double(c) == cube(1, 2, 4));
+}
+
+TEST_CASE("views that show the elements of instances in another order make a per-instance program") {
+  constexpr ct::extent n = 70;
+  const auto f = random_array<ct::array<double, n, 3, 3>>(1);
+  const auto all = ct::jit([](auto f) {
+    const auto turned = ct::swapaxes<1, 2>(f), back = ct::flip<2>(f);
+    return std::tuple(0.5 * (turned * f + turned), f - back, ct::fori_loop<0, 4>([](auto, auto f) { return f + 0.1 * ct::swapaxes<1, 2>(f) * f; }, f));
+  })(f);
+  for (ct::extent k = 0; k < n; ++k) {
+    double g[3][3], next[3][3];
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        g[i][j] = f(k, i, j);
+        CHECK(std::abs(std::get<0>(all)(k, i, j) - 0.5 * (f(k, j, i) * f(k, i, j) + f(k, j, i))) <= 1e-15);
+        CHECK(std::get<1>(all)(k, i, j) == f(k, i, j) - f(k, i, 2 - j));
+      }
+    for (int turn = 0; turn < 4; ++turn) {
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) next[i][j] = g[i][j] + 0.1 * g[j][i] * g[i][j];
+      std::copy_n(&next[0][0], 9, &g[0][0]);
+    }
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) CHECK(std::abs(std::get<2>(all)(k, i, j) - g[i][j]) <= 1e-14);
+  }
+  static_assert(ct::jit([](auto f) { return f + ct::swapaxes<1, 2>(f); }).cost(f).kernels == 1);
+}
+
 TEST_CASE("structural zeros of unit vectors vanish from a Jacobian") {
   // Each output depends on one input: three derivatives, and none of the six zeros costs an operation.
   const auto f = [](auto x) { return ct::sin(x) * ct::slice<ct::range<0, 3>>(ct::concatenate<0>(x, x)); };

@@ -420,3 +420,35 @@ TEST_CASE("a Jacobian by one-hot directions is that of single directions, and sk
   CHECK(error <= 1e-12);
   CHECK(ct::jit(by_theta).kernels(theta, weights, points).find("select") != std::string::npos);
 }
+
+namespace {
+
+constexpr auto messages = [](auto h, auto from, auto to) {
+  const auto d = ct::take<0>(h, from) - ct::take<0>(h, to);
+  return ct::sum(ct::square(ct::segment_sum<64>(d * d, to)));
+};
+
+}  // namespace
+
+TEST_CASE("messages along the edges of a graph: indices of rows are kept once a row") {
+  constexpr ct::extent edges = 3000, nodes = 64, width = 16;
+  const auto h = random_array<ct::array<double, nodes, width>>(1);
+  ct::array<std::int32_t, edges> from, to;
+  for (ct::extent k = 0; k < edges; ++k) from(k) = std::int32_t(k * 37 % nodes), to(k) = std::int32_t(k * k % nodes);
+  const auto program = ct::jit(ct::value_and_grad(messages));
+  CHECK(program.kernels(h, from, to).find("writes   arena+0 [3000,16]") == std::string::npos);
+  const auto [value, gradient] = program(h, from, to);
+  double sums[nodes][width] = {}, slopes[nodes][width] = {}, total = 0;
+  for (ct::extent e = 0; e < edges; ++e)
+    for (int k = 0; k < width; ++k) sums[to(e)][k] += (h(from(e), k) - h(to(e), k)) * (h(from(e), k) - h(to(e), k));
+  for (auto& row : sums)
+    for (double s : row) total += s * s;
+  for (ct::extent e = 0; e < edges; ++e)
+    for (int k = 0; k < width; ++k) {
+      const double slope = 4 * sums[to(e)][k] * (h(from(e), k) - h(to(e), k));
+      slopes[from(e)][k] += slope, slopes[to(e)][k] -= slope;
+    }
+  CHECK(std::abs(double(value) - total) <= 1e-12 * total);
+  for (ct::extent i = 0; i < nodes; ++i)
+    for (int k = 0; k < width; ++k) CHECK(std::abs(gradient(i, k) - slopes[i][k]) <= 1e-11 * std::abs(total) / nodes);
+}

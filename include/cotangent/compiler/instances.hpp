@@ -67,6 +67,7 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
   if (kind == role::view) return turns_elements(g, n, limits);
   if (kind == role::reduction && of_long_rows[std::size_t(g.operand(n, 0))]) return false;
   if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
+  if (x.op->by_lines && x.dims[int(g.attribute(n, 0))] > cumulative::most_elements) return false;
   const element_form made(x.dims, limits);
   for (int k = 0; k < x.operand_count; ++k) {
     const shape& dims = g[g.operand(n, k)].dims;

@@ -34,6 +34,30 @@ struct cumulative {
     d.attributes = behind;
     return c.b->emit(d);
   }
+  static constexpr extent most_elements = 32;  // along the axis, of which one after the other is better than lines in memory
+  /// y[k] = step(y[k - 1], x[k]...), where there is no y before the first; step gets null values for zeros.
+  template <class Step> static constexpr void elements_by_steps(element_call& e, const Step& step) {
+    const int along = int(axis(e.c));
+    e.whole = e.form.place(along) >= 0 || e.c.dims[along] > most_elements;
+    for (int k = 0; k < e.c.count; ++k) e.whole = e.whole || !(e.operands[k].form.axes == e.form.axes);
+    if (e.whole) return;
+    const extent n = e.c.dims[along], stride = e.form.strides[along];
+    e.parts.assign(std::size_t(e.form.count), value());
+    for (extent i = 0; i < e.form.count; ++i) {
+      const extent at = reverse(e.c) ? e.form.count - 1 - i : i, k = at / stride % n;
+      const bool first = k == (reverse(e.c) ? n - 1 : 0);
+      e.parts[std::size_t(at)] = step(at, first, first ? value() : e.parts[std::size_t(reverse(e.c) ? at + stride : at - stride)]);
+    }
+  }
+  /// The same of one operand, where step(y, x) is a combination.
+  template <class Combine> static constexpr void elements_by(element_call& e, const Combine& combine) {
+    elements_by_steps(e, [&](extent at, bool first, value y) {
+      value x = e.operands[0].parts[at];
+      if (first) return x;
+      if (y && x) match_ranks(y, x);
+      return combine(y, x);
+    });
+  }
   static constexpr value before(const call& c, value x, double fill) { return previous_along(x, axis(c), reverse(c), fill); }
   /// The transpose of b -> linear_recurrence(a, b): it runs the other way, and each step takes the a behind it.
   static constexpr value pull_recurrence(const call& c, value a, value g) {
@@ -48,6 +72,9 @@ struct cumsum_p : cumulative {
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? emit_again(c, t) : value{}; }
   static constexpr value vjp(const call& c, int, value g) { return emit<cumsum_p>({g}, {axis(c), !reverse(c)}); }
   template <class T> static constexpr T combine(T a, T b) { return a + b; }
+  static constexpr void elements(element_call& e) {
+    elements_by(e, [](value y, value x) { return !y ? x : !x ? y : y + x; });
+  }
 };
 
 /// The derivative of y[k] = y[k - 1] * x[k] never divides: exact at zeros.
@@ -58,6 +85,9 @@ struct cumprod_p : cumulative {
   }
   static constexpr value vjp(const call& c, int, value g) { return pull_recurrence(c, c[0], g) * before(c, c.result, 1); }
   template <class T> static constexpr T combine(T a, T b) { return a * b; }
+  static constexpr void elements(element_call& e) {
+    elements_by(e, [](value y, value x) { return y && x ? y * x : value(); });
+  }
 };
 
 /// What cummax and cummin share: the derivative of y[k] = max(y[k - 1], x[k]), which splits evenly at ties.
@@ -71,14 +101,26 @@ struct cumulative_extremum : cumulative {
     const value y = before(c, c.result, __builtin_nan(""));
     return pull_recurrence(c, tie_share(y, c.result, c[0]), g) * tie_share(c[0], c.result, y);
   }
+
+ protected:
+  static constexpr void extrema(element_call& e, value (*of)(value, value)) {
+    const auto filled = [&](value v) { return v ? v : constant(e.b, e.c.type, {}, 0); };
+    elements_by(e, [&](value y, value x) {
+      value a = filled(y), b = filled(x);
+      match_ranks(a, b);
+      return of(a, b);
+    });
+  }
 };
 struct cummax_p : cumulative_extremum {
   static constexpr std::string_view name = "cummax";
   template <class T> static constexpr T combine(T a, T b) { return ((a >= b) | (a != a)) ? a : b; }
+  static constexpr void elements(element_call& e) { extrema(e, max); }
 };
 struct cummin_p : cumulative_extremum {
   static constexpr std::string_view name = "cummin";
   template <class T> static constexpr T combine(T a, T b) { return ((a <= b) | (a != a)) ? a : b; }
+  static constexpr void elements(element_call& e) { extrema(e, min); }
 };
 
 struct linear_recurrence_p : cumulative {
@@ -106,6 +148,17 @@ struct linear_recurrence_p : cumulative {
     return linear_recurrence(batched_operand(c[0], batched[0], size), batched_operand(c[1], batched[1], size), axis(c) + 1, reverse(c));
   }
   static constexpr value simplify(const call& c) { return is_constant(c[1], 0) ? c[1] : value{}; }
+  static constexpr void elements(element_call& e) {
+    elements_by_steps(e, [&](extent at, bool, value y) {
+      value a = e.operands[0].parts[at], b = e.operands[1].parts[at];
+      if (!y || !a) return b;
+      match_ranks(a, y);
+      value product = a * y;
+      if (!b) return product;
+      match_ranks(product, b);
+      return product + b;
+    });
+  }
 };
 
 constexpr value cumsum(value x, int axis, bool reverse) { return emit<cumsum_p>({x}, {axis, reverse}); }
