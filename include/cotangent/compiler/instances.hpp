@@ -106,9 +106,9 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
 constexpr bool is_factorization(const node& x) { return x.op->kind == role::opaque && x.op->has.elements && x.op->flops > 2; }
 
 /// Whether a graph can be rewritten element by element: every array has few elements beside two axes of instances at most, inputs
-/// one element beside two or few beside one, or is read and written whole: by gathers and scatters, and, if `all` is not asked for,
-/// by what runs by itself, such as a sort.
-constexpr bool has_elements(const graph& g, const element_limits& limits, bool all = false) {
+/// that do not come as elements (`apart`) one element beside two or few beside one, or is read and written whole: by gathers and
+/// scatters, and, if `all` is not asked for, by what runs by itself, such as a sort.
+constexpr bool has_elements(const graph& g, const element_limits& limits, bool all = false, bool apart = false) {
 #ifdef __clang__  // whose constant evaluation stops after fewer steps
   constexpr extent most_elements = 1 << 12;  // before structural zeros are gone
 #else
@@ -127,7 +127,7 @@ constexpr bool has_elements(const graph& g, const element_limits& limits, bool a
   for (int n = 0; n < g.size(); ++n) {
     const node& x = g[n];
     const element_form form(x.dims, limits);
-    if (x.is_input() ? (form.fits && (form.axes.rank <= 1 || form.count == 1)) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
+    if (x.is_input() ? (form.fits && (form.axes.rank <= 1 || form.count == 1 || (apart && form.axes.rank == 2))) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
     if (!form.fits || form.axes.rank > 2 || x.is_input()) return false;
     const role kind = x.op->kind;
     if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) {
@@ -208,7 +208,7 @@ constexpr element_limits instances_of(const graph& g) {
 /// The same for the body of a loop. One without matrix products may have its last axis as its instances: a state of a few
 /// vectors, whose turns are then one kernel over the vectors' elements.
 constexpr element_limits instances_of_body(const graph& g) {
-  if (is_per_instance(g)) return {};
+  if (gains_by_elements(g, {}) && has_elements(g, {}, false, true)) return {};
   if (is_single_instance(g)) return single_instance;
   constexpr extent least = 4;
   extent most = 0, last = 0;

@@ -434,9 +434,16 @@ struct roll_p {
   }
 };
 constexpr void roll_p::elements(element_call& e) {
-  const int moved = int(axis(e.c));
-  e.fits = is_constant(e.c[1]) && e.form.place(moved) < 0 && e.form.axes == e.operands[0].form.axes;
+  const int moved = int(axis(e.c)), place = e.form.place(moved);
+  e.fits = is_constant(e.c[1]) && e.form.axes == e.operands[0].form.axes;
   if (!e.fits) return;
+  if (place >= 0) {  // the instances: each element by itself; a number is the same for all
+    for (extent i = 0; i < e.form.count; ++i) {
+      const value x = e.operands[0].parts[i];
+      e.parts.push_back(x && x.rank() > 0 ? roll(x, constant_from_bits(e.b, e.c[1].type(), {}, e.c[1].get().bits), place, back(e.c)) : x);
+    }
+    return;
+  }
   const extent n = e.c.dims[moved], by = extent(constant_value(e.c[1])) * (back(e.c) ? 1 : -1);
   each_element(e.c.dims, e.form.axes, [&](const shape& at) {
     extent from = 0;
