@@ -309,6 +309,38 @@ TEST_CASE("an element may be chosen by an index of the instance") {
   }
 }
 
+TEST_CASE("windows of an instance's own array are read, written and added to where its indices say") {
+  constexpr ct::extent n = 75;
+  const auto x = random_array<ct::array<double, n, 7>>(1);
+  const auto m = random_array<ct::array<double, n, 3, 2>>(2);
+  ct::array<std::int32_t, n> i, j;
+  for (ct::extent k = 0; k < n; ++k) i(k) = std::int32_t(k * 5 % 13 - 4), j(k) = std::int32_t(k % 2);
+  const auto window_loss = [](auto x, auto i) { return ct::sum(ct::square(ct::dynamic_slice<3>(x, i))); };
+  const auto gradient = ct::jit(ct::vmap(ct::grad(window_loss)))(x, i);
+  const auto added = ct::jit(ct::vmap([](auto m, auto i, auto j, auto x) {
+    return std::tuple(m(ct::full_extent, j) * 2.0, ct::at(m, ct::stack<0>(i, j)).add(ct::reshape<2, 2>(x(ct::range<0, 4>))), ct::dynamic_update_slice(x, m(ct::full_extent, ct::index<0>), i));
+  }))(m, i, j, x);
+  for (ct::extent k = 0; k < n; ++k) {
+    const int start = std::clamp(i(k) < 0 ? i(k) + 7 : i(k), 0, 4);
+    for (int c = 0; c < 7; ++c) {
+      CHECK(gradient(k, c) == (c >= start && c < start + 3 ? 2 * x(k, c) : 0));
+      CHECK(std::get<2>(added)(k, c) == (c >= start && c < start + 3 ? m(k, c - start, 0) : x(k, c)));
+    }
+    double rows[3][2];
+    for (int r = 0; r < 3; ++r)
+      for (int c = 0; c < 2; ++c) rows[r][c] = m(k, r, c);
+    for (int r = 0; r < 2; ++r) {  // outside: nothing
+      const int to = r == 0 ? (i(k) < 0 ? i(k) + 3 : i(k)) : j(k);
+      for (int c = 0; c < 2; ++c)
+        if (to >= 0 && to < 3) rows[to][c] += x(k, 2 * r + c);
+    }
+    for (int r = 0; r < 3; ++r) {
+      CHECK(std::get<0>(added)(k, r) == 2 * m(k, r, j(k)));
+      for (int c = 0; c < 2; ++c) CHECK(std::abs(std::get<1>(added)(k, r, c) - rows[r][c]) <= 1e-15);
+    }
+  }
+}
+
 TEST_CASE("an element may be chosen by several indices of the instance, from a table that all share") {
   constexpr ct::extent n = 90;
   const auto image = random_array<ct::array<double, 7, 9>>(1);

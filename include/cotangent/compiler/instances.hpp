@@ -359,7 +359,7 @@ class per_instance_program {
     const way how = ways_ ? ways_[n] : by_elements;
     if (how != by_elements) copy(c, n);
     if (how == whole_array) return;
-    if (is_scatter(c.op->id)) return adds_at_known_places(c) ? add_at_known_places(c, n) : copy(c, n);
+    if (is_scatter(c.op->id)) return adds_by_element(c) ? add_by_element(c, n) : copy(c, n);
     if (!form_of(c.dims).fits) return copy(c, n);
     if (c.op->id == primitive_of<symmetric_p>.id) return symmetric(c, n);
     switch (c.op->kind) {
@@ -524,10 +524,29 @@ class per_instance_program {
     return is_constant(index) ? fixed + extent(constant_value(index)) : -1;
   }
 
+  /// The element of a table of few that an index of the instance names: element `at` of gather c, number `part`.
+  constexpr value chosen(const call& c, const addressing& a, const element_form& of_table, const shape& at, extent part) {
+    const element_arithmetic x{b_, c.type};
+    static_cast<void>(elements(c[0].id));
+    value r;
+    bool any = false;
+    extent from = 0;
+    each_element(c[0].dims(), of_table.axes, [&](const shape& place) {
+      value condition;
+      const value own = elements_of(c[0].id)[from++];
+      if (!may_be_at(c, a, of_table, place, at, part, 1, condition)) return;
+      r = any && condition ? x.chosen(condition, own, r) : own;
+      any = true;
+    });
+    return r;
+  }
+
   /// Each element is a gather from the part of the table that its place among the elements says; or an element of the table.
   constexpr void gather_elements(const call& c, int n) {
+    constexpr extent most_choices = 8;
     const element_form form = form_of(c.dims), of_table = form_of(c[0].dims());
     const addressing a = gather_p::addresses(c);
+    const bool chooses = of_table.fits && of_table.count <= most_choices && form.axes.rank > 0 && same_instances(a, of_table, form);
     for (int k = 1; k < c.count; ++k) static_cast<void>(elements(c[k].id));
     sequence<value> parts;
     extent part = 0;
@@ -561,6 +580,7 @@ class per_instance_program {
         parts.push_back(x ? placed(x, places, form.instances) : x);
         return;
       }
+      if (chooses) return parts.push_back(chosen(c, a, of_table, at, part - 1));
       const value table = whole(c[0].id), column = where == filled(where.rank, -1) ? table : emit<pick_p>({table}, where);
       bool in_order = indices.empty() && of_part.rank == form.axes.rank;
       for (int i = 0; i < of_part.rank; ++i) in_order = in_order && of_part.axes[i].dimension == i;
@@ -569,46 +589,77 @@ class per_instance_program {
     keep(n, parts);
   }
 
-  /// Whether a scatter adds each element of the updates to an element of the operand that is known now, instance by instance.
-  constexpr bool adds_at_known_places(const call& c) {
-    const element_form form = form_of(c.dims), of_updates = form_of(c[1].dims());
-    if (c.op->id != primitive_of<scatter_add_p>.id || !form.fits || !of_updates.fits || form.axes.rank != of_updates.axes.rank) return false;
-    const addressing a = scatter_add_p::addresses(c);
+  /// Whether element `at` of an array of form `of`, of which an address names the place along each axis, may be the one that element number
+  /// `part` of node c's indices names, which is `element` of its own array; the condition, if it depends on indices, is added to `condition`.
+  constexpr bool may_be_at(const call& c, const addressing& a, const element_form& of, const shape& at, const shape& element, extent part, int first_index, value& condition) {
     for (int i = 0; i < a.rank; ++i) {
-      const int place = a.axes[i].dimension >= 0 ? of_updates.place(a.axes[i].dimension) : -1;
-      if (form.place(i) != place || (place >= 0 && a.axes[i].index >= 0)) return false;
+      if (of.place(i) >= 0) continue;
+      const axis_address axis = a.axes[i];
+      const extent fixed = axis.dimension >= 0 && element[axis.dimension] >= 0 ? element[axis.dimension] : 0, to = at[i] - fixed;
+      const value index = axis.index < 0 ? value() : elements_of(c[axis.index + first_index].id)[part];
+      if (!index || is_constant(index)) {
+        if (to != (index ? extent(constant_value(index)) : 0)) return false;
+        continue;
+      }
+      value here = eq(index, full_like(index, double(to)));
+      if (condition) match_ranks(condition, here);
+      condition = condition ? logical_and(condition, here) : here;
     }
-    for (int k = 2; k < c.count; ++k) {
+    return true;
+  }
+  /// Whether the instances of an array of form `of` that addresses name are those of the elements.
+  static constexpr bool same_instances(const addressing& a, const element_form& of, const element_form& elements) {
+    for (int i = 0; i < a.rank; ++i) {
+      const int place = a.axes[i].dimension >= 0 ? elements.place(a.axes[i].dimension) : -1;
+      if (of.place(i) != place || (place >= 0 && a.axes[i].index >= 0)) return false;
+    }
+    return of.axes.rank == elements.axes.rank;
+  }
+  constexpr bool are_known(const call& c, int first_index) {
+    for (int k = first_index; k < c.count; ++k) {
       const element_array index = elements(c[k].id);
       for (extent i = 0; i < index.form.count; ++i)
         if (index.parts[i] && !is_constant(index.parts[i])) return false;
     }
     return true;
   }
-  constexpr void add_at_known_places(const call& c, int n) {
+
+  /// Whether a scatter adds each element of the updates to elements of the operand, instance by instance: to one that is known now, or to each
+  /// of a few, where the indices say so.
+  constexpr bool adds_by_element(const call& c) {
+    constexpr extent most_choices = 96;
+    const element_form form = form_of(c.dims), of_updates = form_of(c[1].dims());
+    if (c.op->id != primitive_of<scatter_add_p>.id || !form.fits || !of_updates.fits || !same_instances(scatter_add_p::addresses(c), form, of_updates)) return false;
+    return are_known(c, 2) || (of_updates.axes.rank > 0 && form.count * of_updates.count <= most_choices);
+  }
+  constexpr void add_by_element(const call& c, int n) {
     const element_form form = form_of(c.dims), of_updates = form_of(c[1].dims());
     const addressing a = scatter_add_p::addresses(c);
+    const element_arithmetic x{b_, c.type};
     sequence<value> parts;
     for (extent i = 0; i < form.count; ++i) parts.push_back(elements(c[0].id).parts[i]);
     static_cast<void>(elements(c[1].id));
+    const auto add = [&](value& sum, value added) {
+      if (!sum || is_constant(sum, 0)) sum = added;
+      else match_ranks(sum, added), sum = sum + added;
+    };
     extent part = 0;
-    each_element(c[1].dims(), of_updates.axes, [&](const shape& at) {
-      extent to = 0;
-      bool inside = true;
-      for (int i = 0; i < a.rank; ++i) {
-        if (form.place(i) >= 0) continue;
-        const extent place = known_place(c, a.axes[i], of_updates, at, part, 2);
-        inside = inside && place >= 0 && place < c.dims[i];
-        to += place * form.strides[i];
-      }
+    each_element(c[1].dims(), of_updates.axes, [&](const shape& element) {
       const value update = elements_of(c[1].id)[part++];
-      if (!inside || !update) return;
-      value& sum = parts[std::size_t(to)];
-      if (!sum || is_constant(sum, 0)) sum = update;
-      else {
-        value added = update;
-        match_ranks(sum, added), sum = sum + added;
+      if (!update) return;
+      extent known = 0;  // which element it is added to, or -1
+      for (int i = 0; i < a.rank && known >= 0; ++i) {
+        if (form.place(i) >= 0) continue;
+        const extent place = known_place(c, a.axes[i], of_updates, element, part - 1, 2);
+        known = place >= 0 && place < c.dims[i] ? known + place * form.strides[i] : -1;
       }
+      if (known >= 0) return add(parts[std::size_t(known)], update);
+      extent to = 0;
+      each_element(c.dims, form.axes, [&](const shape& at) {
+        value& sum = parts[std::size_t(to++)];
+        value condition;
+        if (may_be_at(c, a, form, at, element, part - 1, 2, condition)) add(sum, x.chosen(condition, update, {}));
+      });
     });
     keep(n, parts);
   }
@@ -701,17 +752,26 @@ constexpr sequence<value> split_loop(builder& b, const while_call& w) {
   return put_together(b, w.body, while_p::write(b, t), inputs, limits, w.carries.size(), 0);
 }
 
-/// The graph with its loops over elements; `any` says whether there are some.
-constexpr graph split_loops(const graph& g, bool& any) {
+constexpr bool is_loop(const node& x) { return x.op_id == primitive_of<scan_p>.id || x.op_id == primitive_of<while_p>.id; }
+constexpr int loops_in(const graph& g) {
+  int loops = 0;
+  for (const node& x : g.nodes) loops += is_loop(x);
+  return loops;
+}
+/// The graph with its loop number `which` over elements; no nodes if that stays as it is.
+constexpr graph split_loop(const graph& g, int which) {
   builder b;
   b.simplifying = true, b.inlining = false;
   replay r(g, b);
   copy_inputs(r);
+  int loop = 0;
   for (int n = 0; n < g.size(); ++n) {
     sequence<value> results;
-    if (!g[n].is_input() && g[n].op_id == primitive_of<scan_p>.id) results = split_loop(b, scan_p::read(r.at(n)));
-    else if (!g[n].is_input() && g[n].op_id == primitive_of<while_p>.id) results = split_loop(b, while_p::read(r.at(n)));
-    any = any || !results.empty();
+    if (is_loop(g[n]) && loop++ == which) {
+      if (g[n].op_id == primitive_of<scan_p>.id) results = split_loop(b, scan_p::read(r.at(n)));
+      else results = split_loop(b, while_p::read(r.at(n)));
+      if (results.empty()) return {};
+    }
     if (results.empty()) r.copy(n);
     else r.set_results(n, results);
   }
@@ -735,16 +795,25 @@ template <class Make> struct make_per_instance {
 };
 template <class Make> inline constexpr auto per_instance_graph = freeze<make_per_instance<Make>{}>();
 template <class Make> inline constexpr bool is_per_instance_graph = std::remove_cvref_t<decltype(per_instance_graph<Make>)>::sizes.outputs > 0;
-template <class Make> struct make_split {
-  constexpr graph operator()() const {
-    const graph g = Make{}();
-    bool any = false;
-    const graph r = split_loops(g, any);
-    if (any) return r;
-    return g;
-  }
+/// The graph that `Make` returns with its loops from number First on over elements. Each is an evaluation of its own: compilers limit those.
+template <class Make, int First> struct make_split_loop {
+  constexpr graph operator()() const { return split_loop(Make{}(), First); }
 };
-template <class Make> inline constexpr auto split_graph = freeze<make_split<Make>{}>();
+template <class Make, int First> inline constexpr auto split_loop_graph = freeze<make_split_loop<Make, First>{}>();
+template <class Make, int First> struct thaw_split_loop {
+  constexpr graph operator()() const { return thaw(split_loop_graph<Make, First>); }
+};
+template <class Make, int First, int Loops> struct split_loops_from {
+  static constexpr bool splits = std::remove_cvref_t<decltype(split_loop_graph<Make, First>)>::sizes.outputs > 0;
+  using make = typename split_loops_from<std::conditional_t<splits, thaw_split_loop<Make, First>, Make>, First + 1, Loops>::make;
+};
+template <class Make, int Loops> struct split_loops_from<Make, Loops, Loops> {
+  using make = Make;
+};
+template <class Make> inline constexpr int loops_of = loops_in(Make{}());
+template <class Make> using with_loops_split = typename split_loops_from<Make, 0, loops_of<Make>>::make;
+template <class Make, bool May> inline constexpr bool splits_loops = false;
+template <class Make> inline constexpr bool splits_loops<Make, true> = !std::is_same_v<with_loops_split<Make>, Make>;
 template <class Make> inline constexpr bool may_split_graph = may_split_loops(Make{}());
 
 }  // namespace cotangent

@@ -316,7 +316,7 @@ template <class Made, bool Packets> struct make_unchunked {
   constexpr graph operator()() const {
     using Make = with_views_moved<with_axes_merged<Made>>;
     if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));
-    else if constexpr (may_split_graph<Make>) return canonical(thaw(split_graph<Make>));
+    else if constexpr (splits_loops<Make, may_split_graph<Make>>) return canonical(with_loops_split<Make>{}());
     else if constexpr (has_packets_graph<Make, Packets>) return canonical(thaw(packets_graph<Make>));
     else return canonical(Make{}());
   }

@@ -414,54 +414,61 @@ struct slice_bounds {
   extent first = 0, last = 0, step = 1;
   bool full = true, index = false;
 };
-/// x[first:last:step] per axis with NumPy's rules for negative numbers.
+/// What bounds of the leading axes name of x, with NumPy's rules for negative numbers.
+struct slice_window {
+  shape starts, sizes, strides;  // per axis of x
+  shape flipped;                 // axes that are read from the end
+  shape dropped;                 // the extents without those of axes at an index
+
+  /// The trace fails, in the name of `who`, if the bounds do not fit x.
+  static constexpr slice_window of(std::string_view who, value x, const slice_bounds* bounds, int count) {
+    slice_window w;
+    if (count > x.rank()) {
+      x.b->fail(message{} << who << ": " << count << " ranges for rank " << x.rank() << " (" << x.dims() << ")");
+      return w;
+    }
+    for (int i = 0; i < x.rank() && !x.b->failed(); ++i) w.add_axis(who, x, i, i < count ? bounds[i] : slice_bounds{});
+    return w;
+  }
+
+ private:
+  constexpr void add_axis(std::string_view who, value x, int i, const slice_bounds& r) {
+    const extent n = x.dims()[i];
+    if (r.full) {
+      starts.push_back(0), sizes.push_back(n), strides.push_back(1), dropped.push_back(n);
+      return;
+    }
+    if (r.step == 0) return x.b->fail(message{} << who << ": the step of axis " << i << " of " << x.dims() << " is 0");
+    if (is_symbol(n) && (r.first < 0 || r.last < 0 || r.step < 0))
+      return x.b->fail(message{} << who << ": a range counted from the end of axis " << i << " of " << x.dims() << ", whose extent is known at run time only");
+    if (r.index && (r.first < -n || r.first >= n)) return x.b->fail(message{} << "index: " << r.first << " is out of range for axis " << i << " of " << x.dims());
+    const auto wrapped = [&](extent e, extent low, extent high) {
+      if (e < 0) e += n;
+      return e < low ? low : e > high && !is_symbol(n) ? high : e;
+    };
+    if (r.step > 0) {
+      const extent a = wrapped(r.first, 0, n), b = wrapped(r.last, 0, n);
+      const extent size = b > a ? (b - a + r.step - 1) / r.step : 0;
+      starts.push_back(a), sizes.push_back(size), strides.push_back(r.step);
+    } else {
+      const extent a = wrapped(r.first, -1, n - 1), b = r.last < -n ? -1 : wrapped(r.last, -1, n - 1);
+      const extent size = a > b ? (a - b - r.step - 1) / -r.step : 0;
+      starts.push_back(size > 0 ? a + (size - 1) * r.step : 0), sizes.push_back(size), strides.push_back(-r.step);
+      flipped.push_back(i);
+    }
+    if (!r.index) dropped.push_back(sizes[i]);
+  }
+};
+/// x[first:last:step] per axis.
 struct slice_function {
   slice_bounds bounds[max_rank] = {};
   int count = 0;
   constexpr value operator()(value x) const {
-    if (count > x.rank()) {
-      x.b->fail(message{} << "slice: " << count << " ranges for rank " << x.rank() << " (" << x.dims() << ")");
-      return x;
-    }
-    shape starts, sizes, strides, flipped, dropped;
-    for (int i = 0; i < x.rank(); ++i) {
-      const extent n = x.dims()[i];
-      const slice_bounds r = i < count ? bounds[i] : slice_bounds{};
-      if (r.full) {
-        starts.push_back(0), sizes.push_back(n), strides.push_back(1), dropped.push_back(n);
-        continue;
-      }
-      if (r.step == 0) {
-        x.b->fail(message{} << "slice: the step of axis " << i << " of " << x.dims() << " is 0");
-        return x;
-      }
-      if (is_symbol(n) && (r.first < 0 || r.last < 0 || r.step < 0)) {
-        x.b->fail(message{} << "slice: a range counted from the end of axis " << i << " of " << x.dims() << ", whose extent is known at run time only");
-        return x;
-      }
-      if (r.index && (r.first < -n || r.first >= n)) {
-        x.b->fail(message{} << "index: " << r.first << " is out of range for axis " << i << " of " << x.dims());
-        return x;
-      }
-      const auto wrapped = [&](extent e, extent low, extent high) {
-        if (e < 0) e += n;
-        return e < low ? low : e > high && !is_symbol(n) ? high : e;
-      };
-      if (r.step > 0) {
-        const extent a = wrapped(r.first, 0, n), b = wrapped(r.last, 0, n);
-        const extent size = b > a ? (b - a + r.step - 1) / r.step : 0;
-        starts.push_back(a), sizes.push_back(size), strides.push_back(r.step);
-      } else {
-        const extent a = wrapped(r.first, -1, n - 1), b = r.last < -n ? -1 : wrapped(r.last, -1, n - 1);
-        const extent size = a > b ? (a - b - r.step - 1) / -r.step : 0;
-        starts.push_back(size > 0 ? a + (size - 1) * r.step : 0), sizes.push_back(size), strides.push_back(-r.step);
-        flipped.push_back(i);
-      }
-      if (!r.index) dropped.push_back(sizes[i]);
-    }
-    value r = slice(x, starts, sizes, strides);
-    if (flipped.rank) r = reverse_axes(r, flipped);
-    return dropped.rank == x.rank() ? r : reshape(r, dropped);
+    const slice_window w = slice_window::of("slice", x, bounds, count);
+    if (x.b->failed()) return x;
+    value r = slice(x, w.starts, w.sizes, w.strides);
+    if (w.flipped.rank) r = reverse_axes(r, w.flipped);
+    return w.dropped.rank == x.rank() ? r : reshape(r, w.dropped);
   }
 };
 struct pad_function {
@@ -961,6 +968,94 @@ template <class P> struct at_function {
     }
     return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, once || unique);
   }
+};
+
+/// The same where some axes have a tag, and others, `at_run_time`, an index: `at(x, range<1, 9>, i).set(v)`. The update broadcasts to what x has
+/// there. Arrays of indices are of neighbouring axes; their axes take the place of those.
+template <class P> struct at_places_function {
+  slice_bounds bounds[max_rank] = {};
+  bool at_run_time[max_rank] = {};
+  int count = 0;
+  bool unique = false;
+
+  template <class... V> constexpr value operator()(value x, value update, V... index) const {
+    const slice_window w = slice_window::of("at", x, bounds, count);
+    sequence<value> indices{index_dtype(index)...};
+    match_all("at", indices);
+    if (x.b->failed()) return x;
+    return sizeof...(V) == 0 && is_large(x, w) ? in_window(x, update, w) : at_places(x, update, w, indices);
+  }
+
+ private:
+  /// Whether a window is no small part of x: then all is computed anew, by what fuses with what is beside it.
+  static constexpr bool is_large(value x, const slice_window& w) {
+    constexpr extent few = 16;
+    extent windows = 1;
+    for (int i = 0; i < x.rank(); ++i) windows *= is_symbol(x.dims()[i]) || is_symbol(w.sizes[i]) ? 1 : x.dims()[i] / (w.sizes[i] > 0 ? w.sizes[i] : 1);
+    return windows <= few;
+  }
+  /// The update in the extents of its places, along the axes of x that it is in.
+  static constexpr value laid(value x, value update, const slice_window& w, const shape& dims, const shape& axes) {
+    value u = broadcast_to(convert(update, x.type()), dims);
+    shape flipped;
+    for (int i = 0; i < axes.rank; ++i)
+      if (axes[i] >= 0 && w.flipped.contains(axes[i])) flipped.push_back(i);
+    return flipped.rank > 0 && !u.b->failed() ? reverse_axes(u, flipped) : u;
+  }
+  constexpr value in_window(value x, value update, const slice_window& w) const {
+    symbol_table& s = x.b->symbols;
+    shape axes, high, interior;
+    for (int i = 0; i < x.rank(); ++i) {
+      if (i >= count || !bounds[i].index) axes.push_back(i);
+      const extent size = w.sizes[i], span = w.strides[i] == 1 || is_symbol(size) || size == 0 ? size : (size - 1) * w.strides[i] + 1;
+      high.push_back(s.combine(symbol::difference, s.combine(symbol::difference, x.dims()[i], w.starts[i]), span)), interior.push_back(w.strides[i] - 1);
+    }
+    const value u = laid(x, update, w, w.dropped, axes);
+    if (x.b->failed()) return x;
+    const auto around = [&](value v, double padding) { return pad(reshape(v, w.sizes), constant(*x.b, v.type(), {}, padding), w.starts, high, interior); };
+    if constexpr (std::is_same_v<P, scatter_add_p>) return x + around(u, 0);
+    else if constexpr (std::is_same_v<P, scatter_mul_p>) return x * around(u, 1);
+    else {
+      value there = around(u, 0);
+      if constexpr (std::is_same_v<P, scatter_min_p>) there = min(x, there);
+      if constexpr (std::is_same_v<P, scatter_max_p>) there = max(x, there);
+      return select(around(constant(*x.b, dtype::boolean, w.dropped, 1), 0), there, x);
+    }
+  }
+  constexpr value at_places(value x, value update, const slice_window& w, sequence<value>& indices) const {
+    shape dims, axes, where;  // of the update: its extents, the axes of x that it goes along, and which of its own are the indices'
+    addressing a;
+    int next = 0, last = -1;
+    bool apart = false;
+    const shape of_indices = indices.empty() ? shape() : indices[0].dims();
+    for (int i = 0; i < x.rank(); ++i) {
+      if (i < count && at_run_time[i]) {
+        apart = apart || (last >= 0 && last + 1 != i), last = i;
+        for (int k = 0; next == 0 && k < of_indices.rank; ++k) where.push_back(dims.rank), dims.push_back(of_indices[k]), axes.push_back(-1);
+        a.push({-1, next++});
+      } else if (i < count && bounds[i].index) a.push({-1, -1});
+      else a.push({dims.rank, -1}), axes.push_back(i), dims.push_back(w.sizes[i]);
+    }
+    if (apart && of_indices.rank > 0) x.b->fail(message{} << "at: arrays of indices with another axis between them (" << x.dims() << ")");
+    if (x.b->failed()) return x;
+    bool once = true;  // a single place of these axes
+    for (extent e : of_indices) once = once && e == 1;
+    for (int k = 0, i = 0; k < next; ++k, ++i) {
+      while (!at_run_time[i]) ++i;
+      value& v = indices[std::size_t(k)];
+      v = broadcast_in_dim(from_start(v, x.dims()[i]), dims, where);
+    }
+    for (int i = 0; i < x.rank(); ++i) {  // where ranges begin
+      axis_address& axis = a.axes[i];
+      if (axis.index >= 0 || (w.starts[i] == 0 && w.strides[i] == 1 && (axis.dimension >= 0 || is_index(i)) && w.sizes[i] == x.dims()[i])) continue;
+      value at = constant(*x.b, dtype::int32, dims, double(w.starts[i]));
+      if (w.strides[i] != 1 && axis.dimension >= 0) at = at + iota(*x.b, dtype::int32, dims, axis.dimension) * full_like(at, double(w.strides[i] - 1));
+      axis.index = int(indices.size());
+      indices.push_back(at);
+    }
+    return scatter_with<P>(x, laid(x, update, w, dims, axes), indices, a, once || unique);
+  }
+  constexpr bool is_index(int i) const { return i < count && bounds[i].index; }
 };
 
 }  // namespace cotangent

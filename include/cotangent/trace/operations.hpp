@@ -620,6 +620,12 @@ template <traced X, number N> constexpr X full_like(const X& x, N n) { return X(
 struct unique_indices_tag {};
 inline constexpr unique_indices_tag unique_indices{};
 
+template <class I>
+concept index_tagged = requires { bounds_of<I>::value; };
+template <class I> constexpr slice_bounds bounds_at() {
+  if constexpr (index_tagged<I>) return bounds_of<I>::value;
+  else return {};
+}
 /// Updates of x at indices of its leading axes; see at.
 template <class X, class... I> struct indexed_update {
   template <class A> using kept = std::conditional_t<traced<A> || number<A>, A, const A&>;
@@ -640,18 +646,37 @@ template <class X, class... I> struct indexed_update {
 
  private:
   static constexpr std::index_sequence_for<I...> each{};
+  /// What of the indices is known, and which are not.
+  template <class P, bool Unique> static constexpr auto places = [] {
+    at_places_function<P> f;
+    ((index_tagged<I> ? void(f.bounds[f.count++] = bounds_at<I>()) : void(f.at_run_time[f.count++] = true)), ...);
+    f.unique = Unique;
+    return f;
+  }();
+  template <auto Fn> struct applied {
+    template <class V, class U, class... J> constexpr auto operator()(const V& v, const U& u, const J&... at) const { return apply<Fn>(v, as_var(v, u), index_var(v, at)...); }
+  };
+  template <auto Fn, class V, class U, class... J> static constexpr auto made(const V& v, const U& u, const J&... at) {
+    if constexpr (traced<V>) return applied<Fn>()(v, u, at...);
+    else return defer_call<false>(applied<Fn>(), v, u, at...);
+  }
+  template <class J> static constexpr auto at_run_time(const J& i) {
+    if constexpr (index_tagged<J>) return std::tuple<>();
+    else return std::tuple<kept<J>>(i);
+  }
   template <class P, class U, std::size_t... K, class... Tag>
   constexpr auto with(const U& update, std::index_sequence<K...>, Tag...) const {
     static_assert((std::is_same_v<Tag, unique_indices_tag> && ...), "at: the only tag of an update is ct::unique_indices");
     constexpr bool unique = sizeof...(Tag) > 0;
-    if constexpr (traced<X>) return apply<at_function<P>{unique}>(x, as_var(x, update), index_var(x, std::get<K>(indices))...);
-    else return defer_call<false>([](const auto& v, const auto& u, const auto&... i) { return apply<at_function<P>{unique}>(v, as_var(v, u), index_var(v, i)...); }, x, update, std::get<K>(indices)...);
+    if constexpr ((index_tagged<I> || ...))
+      return std::apply([&](const auto&... at) { return made<places<P, unique>>(x, update, at...); }, std::tuple_cat(at_run_time(std::get<K>(indices))...));
+    else return made<at_function<P>{unique}>(x, update, std::get<K>(indices)...);
   }
 };
-/// x updated at integer indices of its leading axes, as x.at[i, j] in JAX: the indices broadcast together, negative ones
-/// count from the end, updates outside are dropped. The update takes x's dtype and broadcasts to the indices' shape and
-/// the axes of x behind: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v). What at
-/// returns refers to x and the indices if they are concrete arrays.
+/// x updated at indices of its leading axes, as x.at[i, j] in JAX: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v). An index is an
+/// integer or an array of them, which broadcast together, or what is known: index<I>, range<First, Last, Step>, full_extent. Negative ones
+/// count from the end; updates outside are dropped. The update takes x's dtype and broadcasts to what x has at these places, x(i, j). What
+/// at returns refers to x and the indices if they are concrete arrays.
 template <tensor X, class... I> constexpr auto at(const X& x, const I&... i) { return indexed_update<X, I...>{x, {i...}}; }
 
 /// a(i, ...) at traced indices: of an array or an expression as a constant of their trace.
