@@ -343,3 +343,72 @@ TEST_CASE("updates of most of an array at known places are choices in kernels") 
   check_compiled<double, orders::second, batching::yes>(most_of, std::tuple(x, u, row), std::tuple());
   check_compiled<float, orders::first, batching::no>(most_of, std::tuple(as<float>(x), as<float>(u), as<float>(row)), std::tuple());
 }
+
+namespace {
+
+/// x updated at `places`, the numbers of its elements in the order of the updates, by loops.
+template <class T, ct::extent N, ct::extent M, class Places, class Change> ct::array<T, N, M> by_places(ct::array<T, N, M> x, const Places& places, const Change& change) {
+  for (ct::extent k = 0; k < places.size(); ++k) {
+    T& element = x.data()[places.data()[k]];
+    element = change(element, k);
+  }
+  return x;
+}
+/// All updates of x at `tags`, beside the elements that x(tags...) reads.
+template <class T, class X, class... I> void check_ranges(const X& x, const I&... at) {
+  ct::array<std::int32_t, 5, 6> numbers;
+  for (int k = 0; k < 30; ++k) numbers.data()[k] = k;
+  const auto places = ct::jit([](auto n, auto... i) { return n(i...); })(numbers, at...);
+  auto u = ct::jit([](auto n) { return ct::astype<T>(n) * T(0.25) - T(3); })(places);
+  const auto r = ct::jit([](auto x, auto u, auto... i) {
+    return std::tuple(ct::at(x, i...).set(u), ct::at(x, i...).add(u), ct::at(x, i...).multiply(u, ct::unique_indices), ct::at(x, i...).min(u), ct::at(x, i...).max(u), ct::at(x, i...).set(T(7)));
+  })(x, u, at...);
+  const auto own = [&](ct::extent k) { return u.data()[k]; };
+  CHECK(std::get<0>(r) == by_places(x, places, [&](T, ct::extent k) { return own(k); }));
+  CHECK(std::get<1>(r) == by_places(x, places, [&](T a, ct::extent k) { return a + own(k); }));
+  CHECK(std::get<2>(r) == by_places(x, places, [&](T a, ct::extent k) { return a * own(k); }));
+  CHECK(std::get<3>(r) == by_places(x, places, [&](T a, ct::extent k) { return std::min(a, own(k)); }));
+  CHECK(std::get<4>(r) == by_places(x, places, [&](T a, ct::extent k) { return std::max(a, own(k)); }));
+  CHECK(std::get<5>(r) == by_places(x, places, [](T, ct::extent) { return T(7); }));
+}
+
+constexpr auto inside = [](auto x, auto u) {
+  const auto set = ct::at(x, ct::range<1, 3>, ct::range<1, -1>).set(u), added = ct::at(x, ct::index<-1>).add(u(ct::index<0>, ct::index<1>)),
+             scaled = ct::at(x, ct::range<0, 2>, ct::range<3, 0, -2>).multiply(u), most = ct::at(x, ct::range<0, 2>, ct::range<0, 2>).max(u);
+  return std::tuple(set, added, scaled, most);
+};
+
+}  // namespace
+
+TEST_CASE("updates at ranges, known indices and whole axes are those of the elements that these read") {
+  const auto x = between<double, 5, 6>(-4, 4);
+  check_ranges<double>(x, ct::range<1, 4>, ct::range<1, -1>);
+  check_ranges<double>(x, ct::full_extent, ct::index<-1>);
+  check_ranges<double>(x, ct::range<0, 5, 2>, ct::range<1, 6, 3>);
+  check_ranges<double>(x, ct::range<4, -20, -1>, ct::range<5, 0, -2>);
+  check_ranges<double>(x, ct::range<2, 2>);
+  check_ranges<double>(x, ct::index<2>, ct::index<3>);
+  check_ranges<double>(x, ct::range<1, 4>, 2);
+  check_ranges<double>(x, ct::range<0, 5, 2>, ct::array<std::int32_t, 2>{4, 1});
+  check_ranges<double>(x, ct::array<std::int32_t, 3>{0, 2, -1}, ct::index<5>);
+  check_ranges<float>(between<float, 5, 6>(-4, 4), -1, ct::range<5, 0, -2>);
+  check_ranges<std::int32_t>(between<std::int32_t, 5, 6>(-4, 4), ct::index<0>);
+}
+
+TEST_CASE("updates at ranges: derivatives, batches, large arrays, run-time extents, concrete arrays") {
+  check_rules_of(inside, std::tuple(between<double, 4, 4>(-2, 2), between<double, 2, 2>(0.5, 2)));
+  // A small window of a large array is written where it is.
+  const auto large = between<float, 70, 50>(-1, 1);
+  const auto r = ct::jit([](auto x) { return ct::at(ct::at(x, ct::index<3>).set(2.0f), ct::range<60, 62>, ct::range<9, 4, -4>).add(ct::iota<float, 2>()); })(large);
+  for (int i = 0; i < 70; ++i)
+    for (int j = 0; j < 50; ++j) CHECK(r(i, j) == (i == 3 ? 2.0f : large(i, j) + (i >= 60 && i < 62 && j == 5 ? 1.0f : 0.0f)));
+  ct::array<double, ct::dyn, 3> some({4, 3});
+  for (int k = 0; k < 12; ++k) some.data()[k] = k;
+  const auto set = ct::jit([](auto x) { return ct::at(x, ct::range<1, 3>, ct::index<2>).set(-1.0); })(some);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j) CHECK(set(i, j) == (j == 2 && i >= 1 && i < 3 ? -1 : some(i, j)));
+  const ct::array<float, 3> line{1, 2, 3};
+  const ct::array<float, 3> ends = ct::at(line, ct::range<0, 3, 2>).set(9), middle = ct::at(line, ct::range<1, -1>).add(ct::array<float, 1>{5});
+  CHECK(ends == ct::array<float, 3>{9, 2, 9});
+  CHECK(middle == ct::array<float, 3>{1, 7, 3});
+}

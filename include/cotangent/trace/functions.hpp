@@ -970,7 +970,7 @@ template <class P> struct at_function {
   }
 };
 
-/// The same where some axes have a tag, and others, `at_run_time`, an index: `at(x, range<1, 9>, i).set(v)`. The update broadcasts to what x has
+/// The same where some axes have bounds, and others, `at_run_time`, an index: `at(x, range<1, 9>, i).set(v)`. The update broadcasts to what x has
 /// there. Arrays of indices are of neighbouring axes; their axes take the place of those.
 template <class P> struct at_places_function {
   slice_bounds bounds[max_rank] = {};
@@ -980,10 +980,13 @@ template <class P> struct at_places_function {
 
   template <class... V> constexpr value operator()(value x, value update, V... index) const {
     const slice_window w = slice_window::of("at", x, bounds, count);
-    sequence<value> indices{index_dtype(index)...};
+    const value all[] = {index...};  // 0 for what is known
+    sequence<value> indices;
+    for (int i = 0; i < count; ++i)
+      if (at_run_time[i]) indices.push_back(index_dtype(all[i]));
     match_all("at", indices);
     if (x.b->failed()) return x;
-    return sizeof...(V) == 0 && is_large(x, w) ? in_window(x, update, w) : at_places(x, update, w, indices);
+    return indices.empty() && is_large(x, w) ? in_window(x, update, w) : at_places(x, update, w, indices);
   }
 
  private:

@@ -646,31 +646,21 @@ template <class X, class... I> struct indexed_update {
 
  private:
   static constexpr std::index_sequence_for<I...> each{};
-  /// What of the indices is known, and which are not.
-  template <class P, bool Unique> static constexpr auto places = [] {
-    at_places_function<P> f;
-    ((index_tagged<I> ? void(f.bounds[f.count++] = bounds_at<I>()) : void(f.at_run_time[f.count++] = true)), ...);
-    f.unique = Unique;
-    return f;
+  template <class P, bool Unique> static constexpr auto function = [] {
+    if constexpr (!(index_tagged<I> || ...)) return at_function<P>{Unique};
+    else return at_places_function<P>{{bounds_at<I>()...}, {!index_tagged<I>...}, int(sizeof...(I)), Unique};
   }();
-  template <auto Fn> struct applied {
-    template <class V, class U, class... J> constexpr auto operator()(const V& v, const U& u, const J&... at) const { return apply<Fn>(v, as_var(v, u), index_var(v, at)...); }
-  };
-  template <auto Fn, class V, class U, class... J> static constexpr auto made(const V& v, const U& u, const J&... at) {
-    if constexpr (traced<V>) return applied<Fn>()(v, u, at...);
-    else return defer_call<false>(applied<Fn>(), v, u, at...);
-  }
-  template <class J> static constexpr auto at_run_time(const J& i) {
-    if constexpr (index_tagged<J>) return std::tuple<>();
-    else return std::tuple<kept<J>>(i);
+  /// An operand for each index: 0 for what is known.
+  template <class J> static constexpr decltype(auto) operand(const J& i) {
+    if constexpr (index_tagged<J>) return 0;
+    else return (i);
   }
   template <class P, class U, std::size_t... K, class... Tag>
   constexpr auto with(const U& update, std::index_sequence<K...>, Tag...) const {
     static_assert((std::is_same_v<Tag, unique_indices_tag> && ...), "at: the only tag of an update is ct::unique_indices");
     constexpr bool unique = sizeof...(Tag) > 0;
-    if constexpr ((index_tagged<I> || ...))
-      return std::apply([&](const auto&... at) { return made<places<P, unique>>(x, update, at...); }, std::tuple_cat(at_run_time(std::get<K>(indices))...));
-    else return made<at_function<P>{unique}>(x, update, std::get<K>(indices)...);
+    if constexpr (traced<X>) return apply<function<P, unique>>(x, as_var(x, update), index_var(x, operand(std::get<K>(indices)))...);
+    else return defer_call<false>([](const auto& v, const auto& u, const auto&... i) { return apply<function<P, (sizeof...(Tag) > 0)>>(v, as_var(v, u), index_var(v, i)...); }, x, update, operand(std::get<K>(indices))...);
   }
 };
 /// x updated at indices of its leading axes, as x.at[i, j] in JAX: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v). An index is an
