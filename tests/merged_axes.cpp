@@ -69,6 +69,20 @@ TEST_CASE("two axes of instances around a loop are one") {
 
 namespace {
 
+/// Carries of both axes, of one of them, and of none, which are results as well; ys of each, and one whose axes come the other way around.
+constexpr auto several = [](auto states, auto lengths) {
+  const auto one = [](auto state, auto length) {
+    return ct::scan([](auto s, auto) {
+      const auto [x, l, v, n] = s;
+      return std::tuple(std::tuple(x + 0.01 * l * v, l * 0.99, v * 1.01, n + 1), std::tuple(x, l, ct::sin(v), n));
+    }, std::tuple(state, length, state(ct::index<1>), 0), ct::zeros<double, 7>());
+  };
+  return of_pairs(one)(states, lengths);
+};
+constexpr auto transposed_ys = [](auto x) {
+  return ct::scan([](auto x, auto) { return std::tuple(x * 0.5, ct::transpose(x)); }, x, ct::zeros<double, 3>());
+};
+
 constexpr auto all_losses = [](auto states, auto lengths) { return ct::sum(ct::square(of_pairs(pendulum)(states, lengths))); };
 
 }  // namespace
@@ -96,6 +110,32 @@ TEST_CASE("what only one of the axes has is repeated along the other, and its co
     }
   CHECK(difference(ds, of_states) <= 1e-12);
   CHECK(difference(dl, of_lengths) <= 1e-12);
+
+  const auto [carries, ys] = ct::jit(several)(s, l);
+  const auto [x, length, v, turns] = carries;
+  const auto [xs, ls, vs, ns] = ys;
+  CHECK(loops_over(ct::jit(several).kernels(s, l), a * b));
+  for (ct::extent i = 0; i < a; ++i)
+    for (ct::extent j = 0; j < b; ++j) {
+      double own[2] = {s(i, 0), s(i, 1)}, own_length = l(j), own_v = s(i, 1);
+      for (int t = 0; t < 7; ++t) {
+        CHECK(std::abs(xs(i, j, t, 0) - own[0]) <= 1e-14);
+        CHECK(std::abs(ls(i, j, t) - own_length) <= 1e-14);
+        CHECK(std::abs(vs(i, j, t) - std::sin(own_v)) <= 1e-14);
+        CHECK(ns(i, j, t) == t);
+        for (double& x : own) x += 0.01 * own_length * own_v;
+        own_length *= 0.99, own_v *= 1.01;
+      }
+      CHECK(std::abs(x(i, j, 1) - own[1]) <= 1e-14);
+      CHECK(std::abs(length(i, j) - own_length) <= 1e-14);
+      CHECK(std::abs(v(i, j) - own_v) <= 1e-14);
+      CHECK(turns(i, j) == 7);
+    }
+  const auto m = random_array<ct::array<double, 20, 30>>(5);
+  const auto turned = std::get<1>(ct::jit(transposed_ys)(m));
+  for (int t = 0; t < 3; ++t)
+    for (int i = 0; i < 20; ++i)
+      for (int j = 0; j < 30; ++j) CHECK(turned(t, j, i) == m(i, j) / (1 << t));
 }
 
 namespace {

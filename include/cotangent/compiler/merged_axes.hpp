@@ -68,6 +68,7 @@ class merged_body {
     find();
     for (int n = 0; n < g_.size() && fits_; ++n) fits_ = works_by_instance(n);
     for (std::size_t k = 0; k < carries_; ++k) fits_ = fits_ && of_input(first_carry_ + k) == of_output(k);
+    for (std::size_t o = 0; o < g_.outputs.size(); ++o) fits_ = fits_ && (!of_output(o).both() || of_output(o).second == of_output(o).first + 1);
     return fits_;
   }
 
@@ -296,7 +297,7 @@ class axis_merger {
     for (std::size_t k = 0; k < s.constants.size(); ++k) t.constants[k] = merged_value(s.constants[k], body.of_input(s.constant(k)), pair);
     sequence<value> results = scan_p::write(to_, std::move(t));
     const call_form form(g_, n);
-    for (std::size_t o = 0; o < results.size(); ++o) results[o] = reshape(results[o], form.results[o].dims);
+    for (std::size_t o = 0; o < results.size(); ++o) results[o] = unmerged(results[o], body.of_output(o).moved(o >= s.carries.size()), form.results[o].dims, pair);
     return results;
   }
   constexpr sequence<value> of_while(int n) {
@@ -321,7 +322,7 @@ class axis_merger {
     for (std::size_t k = 0; k < w.condition_constants.size(); ++k) t.condition_constants[k] = merged_value(w.condition_constants[k], condition.of_input(w.tested + k), pair);
     for (std::size_t k = 0; k < w.body_constants.size(); ++k) t.body_constants[k] = merged_value(w.body_constants[k], body.of_input(w.carries.size() + k), pair);
     sequence<value> results = while_p::write(to_, std::move(t));
-    for (std::size_t k = 0; k < results.size(); ++k) results[k] = reshape(results[k], w.carries[k].dims());
+    for (std::size_t k = 0; k < results.size(); ++k) results[k] = unmerged(results[k], body.of_output(k), w.carries[k].dims(), pair);
     return results;
   }
 
@@ -349,6 +350,16 @@ class axis_merger {
     }
     if (!follows(v, to)) return reshape(v, to);
     return remade(v, places, to);
+  }
+  /// And back: the array of extents `dims` that `v` has merged.
+  static constexpr value unmerged(value v, const pair_places& places, const shape& dims, const axis_pair& pair) {
+    if (!places.any() || places.both()) return reshape(v, dims);
+    const bool is_first = places.first >= 0;
+    const int other = places.merged() + is_first;  // along which it is repeated
+    const shape all = insert(dims, other, is_first ? pair.second : pair.first);
+    shape one = all;
+    one[other] = 1;
+    return reshape(slice(reshape(v, all), filled(all.rank, 0), one, filled(all.rank, 1)), dims);
   }
   static constexpr int most_deep = 8;
   /// Whether v is made of merged arrays, element by element.

@@ -1016,12 +1016,13 @@ template <class P> struct at_places_function {
     const value u = laid(x, update, w, w.dropped, axes);
     if (x.b->failed()) return x;
     const auto around = [&](value v, double padding) { return pad(reshape(v, w.sizes), constant(*x.b, v.type(), {}, padding), w.starts, high, interior); };
-    if constexpr (std::is_same_v<P, scatter_add_p>) return x + around(u, 0);
-    else if constexpr (std::is_same_v<P, scatter_mul_p>) return x * around(u, 1);
+    const bool is_boolean = x.type() == dtype::boolean;  // of which the sum is or, the product and
+    if constexpr (std::is_same_v<P, scatter_add_p>) return is_boolean ? logical_or(x, around(u, 0)) : x + around(u, 0);
+    else if constexpr (std::is_same_v<P, scatter_mul_p>) return is_boolean ? logical_and(x, around(u, 1)) : x * around(u, 1);
     else {
       value there = around(u, 0);
-      if constexpr (std::is_same_v<P, scatter_min_p>) there = min(x, there);
-      if constexpr (std::is_same_v<P, scatter_max_p>) there = max(x, there);
+      if constexpr (std::is_same_v<P, scatter_min_p>) there = is_boolean ? logical_and(x, there) : min(x, there);
+      if constexpr (std::is_same_v<P, scatter_max_p>) there = is_boolean ? logical_or(x, there) : max(x, there);
       return select(around(constant(*x.b, dtype::boolean, w.dropped, 1), 0), there, x);
     }
   }
