@@ -261,3 +261,66 @@ TEST_CASE("of a matrix times its own transpose half is computed") {
   for (ct::extent k = 0; k < rows.size(); ++k) rows.data()[k] = 0.01 * double(k * 7 % 101) - 0.5;
   check_jit(gram, 1e-13, rows);
 }
+
+namespace {
+
+constexpr auto of_several = [](auto a, auto b, auto c, auto m) {
+  return std::tuple(ct::einsum<"ij,jk,kl->il">(a, b, c), ct::einsum<"kl,ij,jk,il->">(c, a, b, ct::matmul(ct::matmul(a, b), c)), ct::einsum<"ii->i">(m), ct::einsum<"ii">(m),
+                    ct::einsum<"ii,jj,ij->ji">(m, m, m), ct::einsum<"...ij,...jk->...ik">(a, b), ct::einsum<"i...,i...->...i">(m, m), ct::einsum<"ij,ij,ij->j">(a, a, a));
+};
+
+}  // namespace
+
+TEST_CASE("einsum of several operands, of diagonals, of axes that an ellipsis stands for") {
+  const auto a = between<double, 2, 3>(-1, 1);
+  const auto b = between<double, 3, 4>(-1, 1, 3);
+  const auto c = between<double, 4, 2>(-1, 1, 4);
+  const auto m = between<double, 3, 3>(-1, 1, 5);
+  const auto [chain, all, diagonal, trace, both, dots, rows, cubes] = ct::jit(of_several)(a, b, c, m);
+  ct::array<double, 2, 2> product = ct::zeros<double, 2, 2>();
+  for (int i = 0; i < 2; ++i)
+    for (int l = 0; l < 2; ++l)
+      for (int j = 0; j < 3; ++j)
+        for (int k = 0; k < 4; ++k) product(i, l) += a(i, j) * b(j, k) * c(k, l);
+  double squares = 0, sum = 0;
+  for (int i = 0; i < 2; ++i)
+    for (int l = 0; l < 2; ++l) {
+      CHECK(std::abs(chain(i, l) - product(i, l)) <= 1e-14);
+      squares += product(i, l) * product(i, l);
+    }
+  CHECK(std::abs(double(all) - squares) <= 1e-14);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(diagonal(i) == m(i, i));
+    sum += m(i, i);
+    double cube = 0;
+    for (int j = 0; j < 3; ++j) {
+      CHECK(std::abs(both(j, i) - m(i, i) * m(j, j) * m(i, j)) <= 1e-15);
+      CHECK(std::abs(rows(j, i) - m(i, j) * m(i, j)) <= 1e-15);
+    }
+    for (int k = 0; k < 2; ++k) cube += a(k, i) * a(k, i) * a(k, i);
+    CHECK(std::abs(cubes(i) - cube) <= 1e-15);
+  }
+  CHECK(std::abs(double(trace) - sum) <= 1e-15);
+  for (int i = 0; i < 2; ++i)
+    for (int k = 0; k < 4; ++k) {
+      double dot = 0;
+      for (int j = 0; j < 3; ++j) dot += a(i, j) * b(j, k);
+      CHECK(std::abs(dots(i, k) - dot) <= 1e-15);
+    }
+  check_rules_of(of_several, std::tuple(a, b, c, m));
+
+  // Axes of an ellipsis broadcast.
+  const auto x = between<float, 5, 1, 2, 3>(-1, 1);
+  const auto y = between<float, 4, 3, 2>(-1, 1, 2);
+  const auto p = ct::jit([](auto x, auto y) { return ct::einsum<"...ij,...jk">(x, y); })(x, y);
+  static_assert(std::is_same_v<std::remove_cvref_t<decltype(p)>, ct::array<float, 5, 4, 2, 2>>);
+  for (int u = 0; u < 5; ++u)
+    for (int v = 0; v < 4; ++v)
+      for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < 2; ++k) CHECK(std::abs(p(u, v, i, k) - (x(u, 0, i, 0) * y(v, 0, k) + x(u, 0, i, 1) * y(v, 1, k) + x(u, 0, i, 2) * y(v, 2, k))) <= 1e-6f);
+  ct::array<double, ct::dyn, 3> some({2, 3});
+  std::copy_n(a.data(), 6, some.data());
+  const auto q = ct::jit([](auto a, auto b, auto c) { return ct::einsum<"ij,jk,kl->li">(a, b, c); })(some, b, c);
+  for (int i = 0; i < 2; ++i)
+    for (int l = 0; l < 2; ++l) CHECK(std::abs(q(l, i) - product(i, l)) <= 1e-14);
+}

@@ -136,31 +136,6 @@ template <bool Exchanged, class... X> constexpr auto grids(const X&... x) {
 template <tensor... X> constexpr auto meshgrid(const X&... x) { return grids<true>(x...); }
 template <tensor... X> constexpr auto meshgrid(ij_tag, const X&... x) { return grids<false>(x...); }
 
-/// The elements (i, i + K) of matrices [..., m, n] along a last axis.
-struct diagonal_function {
-  extent k;
-  constexpr value operator()(value x) const {
-    const int rank = x.rank();
-    if (rank < 2) x.b->fail(message{} << "diagonal: matrices [..., m, n] are needed, got " << x.dims());
-    if (x.b->failed()) return x;
-    const extent m = x.dims()[rank - 2], n = x.dims()[rank - 1];
-    if (is_symbol(m) || is_symbol(n)) {
-      if (k != 0 || m != n) x.b->fail(message{} << "diagonal: of run-time extents only square matrices, and the main one, got " << x.dims());
-      if (x.b->failed()) return x;
-      const value eye = eq(iota(*x.b, dtype::int32, x.dims(), rank - 2), iota(*x.b, dtype::int32, x.dims(), rank - 1));
-      return reduce_sum(select(eye, x, zeros_like(x)), {rank - 1});
-    }
-    const extent top = k < 0 ? -k : 0, left = k > 0 ? k : 0, count = std::max(extent(0), std::min(m - top, n - left));
-    shape starts = filled(rank, 0), sizes = x.dims(), merged, cut = filled(rank - 1, 0), ends, steps = filled(rank - 1, 1);
-    starts[rank - 2] = top, starts[rank - 1] = 0, sizes[rank - 2] = count;
-    const value rows = slice(x, starts, sizes, filled(rank, 1));  // [..., count, n], whose elements n + 1 apart are those
-    for (int i = 0; i < rank - 2; ++i) merged.push_back(x.dims()[i]);
-    ends = merged, merged.push_back(count * n), ends.push_back(count);
-    if (count == 0) return reshape(rows, ends);
-    cut[rank - 2] = left, steps[rank - 2] = n + 1;
-    return slice(reshape(rows, merged), cut, ends, steps);
-  }
-};
 struct diagonal_matrix_function {
   extent k;
   constexpr value operator()(value x) const {

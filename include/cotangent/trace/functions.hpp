@@ -2,6 +2,8 @@
 /// NumPy's functions over untyped values: promotion, broadcasting, reductions, shapes, products, indexing.
 /// Each is written once here; trace/operations.hpp gives it types.
 
+#include <algorithm>
+
 #include <cotangent/primitives/dense.hpp>
 #include <cotangent/primitives/indexing.hpp>
 
@@ -639,110 +641,29 @@ constexpr value kron(value a, value b) {
   return reshape(t == dtype::boolean ? logical_and(left, right) : left * right, dims);
 }
 
-/// einsum of one or two operands; letters are axes, `->` gives the result (alphabetical if absent).
-template <text Subscripts> struct einsum_function {
-  struct term {
-    char letters[max_rank] = {};
-    int count = 0;
-    constexpr int find(char c) const {
-      for (int i = 0; i < count; ++i)
-        if (letters[i] == c) return i;
-      return -1;
+/// The elements (i, i + K) of matrices [..., m, n] along a last axis.
+struct diagonal_function {
+  extent k;
+  constexpr value operator()(value x) const {
+    const int rank = x.rank();
+    if (rank < 2) x.b->fail(message{} << "diagonal: matrices [..., m, n] are needed, got " << x.dims());
+    if (x.b->failed()) return x;
+    const extent m = x.dims()[rank - 2], n = x.dims()[rank - 1];
+    if (is_symbol(m) || is_symbol(n)) {
+      if (k != 0 || m != n) x.b->fail(message{} << "diagonal: of run-time extents only square matrices, and the main one, got " << x.dims());
+      if (x.b->failed()) return x;
+      const value eye = eq(iota(*x.b, dtype::int32, x.dims(), rank - 2), iota(*x.b, dtype::int32, x.dims(), rank - 1));
+      return reduce_sum(select(eye, x, zeros_like(x)), {rank - 1});
     }
-  };
-  struct parsed {
-    term operands[2], result;
-    int count = 1;
-    bool explicit_result = false;
-  };
-  static constexpr parsed parse() {
-    parsed p;
-    term* t = &p.operands[0];
-    for (char c : Subscripts.view()) {
-      if (c == ',') t = &p.operands[1], ++p.count;
-      else if (c == '>') t = &p.result, p.explicit_result = true;
-      else if (c != '-' && c != ' ' && t->count < max_rank) t->letters[t->count++] = c;
-    }
-    if (!p.explicit_result)
-      for (char c = 'A'; c <= 'z'; ++c) {
-        int uses = 0;
-        for (const term& o : p.operands)
-          for (int i = 0; i < o.count; ++i) uses += o.letters[i] == c;
-        if (uses == 1) p.result.letters[p.result.count++] = c;
-      }
-    return p;
-  }
-  static constexpr bool check_operands(value v, const parsed& p, int given) {
-    if (p.count != given)
-      v.b->fail(message{} << "einsum: " << Subscripts.view() << " names " << p.count << " operands where " << given << (given == 1 ? " is given" : " are given"));
-    for (int i = 0; i < p.result.count; ++i)
-      if (p.result.find(p.result.letters[i]) != i)
-        v.b->fail(message{} << "einsum: " << Subscripts.view() << " repeats a letter in the result");
-    return !v.b->failed();
-  }
-  static constexpr bool check(value v, const term& t) {
-    if (v.rank() != t.count) {
-      v.b->fail(message{} << "einsum: " << Subscripts.view() << " names " << t.count << " axes for an operand of shape " << v.dims());
-      return false;
-    }
-    for (int i = 0; i < t.count; ++i)
-      if (t.find(t.letters[i]) != i) {
-        v.b->fail(message{} << "einsum: " << Subscripts.view() << " repeats a letter within one operand");
-        return false;
-      }
-    return true;
-  }
-  /// Brings the axes named by `have` into the order of the result.
-  static constexpr value ordered(value v, const term& have, const term& want) {
-    shape p;
-    for (int i = 0; i < want.count; ++i) {
-      const int at = have.find(want.letters[i]);
-      if (at < 0) {
-        v.b->fail(message{} << "einsum: " << Subscripts.view() << ": letter " << want.letters[i] << " of the result is in no operand");
-        return v;
-      }
-      p.push_back(at);
-    }
-    return transpose(v, p);
-  }
-  /// v summed over the letters that neither `other` nor the result has.
-  static constexpr value reduced(value v, term& t, const term& other, const term& want) {
-    shape axes;
-    term left;
-    for (int i = 0; i < t.count; ++i)
-      if (other.find(t.letters[i]) < 0 && want.find(t.letters[i]) < 0) axes.push_back(i);
-      else left.letters[left.count++] = t.letters[i];
-    t = left;
-    return axes.rank ? reduce_sum(v, axes) : v;
-  }
-  constexpr value operator()(value a) const {
-    parsed p = parse();
-    if (!check_operands(a, p, 1) || !check(a, p.operands[0])) return a;
-    a = reduced(a, p.operands[0], {}, p.result);
-    return ordered(a, p.operands[0], p.result);
-  }
-  constexpr value operator()(value a, value b) const {
-    parsed p = parse();
-    adopt_pair(a, b);
-    if (!check_operands(a, p, 2) || !check(a, p.operands[0]) || !check(b, p.operands[1])) return a;
-    const dtype t = promote(a.type(), b.type());
-    term &ta = p.operands[0], &tb = p.operands[1];
-    a = reduced(convert(a, t), ta, tb, p.result), b = reduced(convert(b, t), tb, ta, p.result);
-    dot_dimensions d;
-    term have;
-    for (int i = 0; i < ta.count; ++i) {
-      const int j = tb.find(ta.letters[i]);
-      if (j < 0) continue;
-      if (!a.b->symbols.unify(a.dims()[i], b.dims()[j])) {
-        a.b->fail(message{} << "einsum: " << Subscripts.view() << ": axis " << ta.letters[i] << " differs between " << a.dims() << " and " << b.dims());
-        return a;
-      }
-      if (p.result.find(ta.letters[i]) >= 0) d.lhs_batch.push_back(i), d.rhs_batch.push_back(j), have.letters[have.count++] = ta.letters[i];
-      else d.lhs_contracted.push_back(i), d.rhs_contracted.push_back(j);
-    }
-    for (extent i : d.lhs_free(a.rank())) have.letters[have.count++] = ta.letters[i];
-    for (extent i : d.rhs_free(b.rank())) have.letters[have.count++] = tb.letters[i];
-    return ordered(dot_general(a, b, d), have, p.result);
+    const extent top = k < 0 ? -k : 0, left = k > 0 ? k : 0, count = std::max(extent(0), std::min(m - top, n - left));
+    shape starts = filled(rank, 0), sizes = x.dims(), merged, cut = filled(rank - 1, 0), ends, steps = filled(rank - 1, 1);
+    starts[rank - 2] = top, starts[rank - 1] = 0, sizes[rank - 2] = count;
+    const value rows = slice(x, starts, sizes, filled(rank, 1));  // [..., count, n], whose elements n + 1 apart are those
+    for (int i = 0; i < rank - 2; ++i) merged.push_back(x.dims()[i]);
+    ends = merged, merged.push_back(count * n), ends.push_back(count);
+    if (count == 0) return reshape(rows, ends);
+    cut[rank - 2] = left, steps[rank - 2] = n + 1;
+    return slice(reshape(rows, merged), cut, ends, steps);
   }
 };
 

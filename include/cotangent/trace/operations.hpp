@@ -7,6 +7,7 @@
 #include <array>
 #include <tuple>
 
+#include <cotangent/trace/einsum.hpp>
 #include <cotangent/trace/expression.hpp>
 #include <cotangent/trace/functions.hpp>
 #include <cotangent/trace/var.hpp>
@@ -591,9 +592,10 @@ constexpr auto kron(const A& a, const B& b) { return apply_mixed<pair_function<&
 /// Contracts the last `Axes` axes of a with the first of b.
 template <int Axes = 2, class A, class B> requires tensor_pair<A, B>
 constexpr auto tensordot(const A& a, const B& b) { return apply_mixed<tensordot_function{Axes}>(a, b); }
-/// Sums of products by axis letters: `einsum<"bij,bjk->bik">(a, b)`. One or two operands.
+/// Sums of products by axis letters: `einsum<"bij,bjk->bik">(a, b)`, of any number of operands. A letter twice in one operand is its diagonal,
+/// an ellipsis stands for axes that broadcast. Of several operands those two are multiplied first, and so on, that take the fewest operations.
 template <text Subscripts, class... X> constexpr auto einsum(const X&... x) {
-  static_assert(sizeof...(X) == 1 || sizeof...(X) == 2, "einsum: one or two operands");
+  static_assert(sizeof...(X) > 0, "einsum: at least one operand");
   return apply_mixed<einsum_function<Subscripts>{}>(x...);
 }
 
