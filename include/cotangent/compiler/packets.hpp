@@ -289,23 +289,29 @@ constexpr extent packet_instances(const graph& g) {
   return best;
 }
 
-/// The graph with packets for as many kinds of instances as gain by that.
-constexpr graph with_packets(graph g) {
-  for (int kinds = 0; kinds < 3; ++kinds) {
-    const extent instances = packet_instances(g);
-    if (instances == 0) break;
-    g = packet_program(g, instances).run();
-  }
-  return g;
-}
-
-/// The graph that `Make` returns with packets, if it may have and gains by them.
-template <class Make, bool Packets> inline constexpr bool has_packets_graph = false;
-template <class Make> inline constexpr bool has_packets_graph<Make, true> = packet_instances(Make{}()) != 0;
+/// The extent of instances of packets for the graph that `Make` returns, if it may have some.
+template <class Make, bool Packets> inline constexpr extent packet_instances_of = 0;
+template <class Make> inline constexpr extent packet_instances_of<Make, true> = packet_instances(Make{}());
+/// That graph with packets of these instances.
 template <class Make> struct make_packets {
-  constexpr graph operator()() const { return with_packets(Make{}()); }
+  constexpr graph operator()() const {
+    const graph g = Make{}();
+    return packet_program(g, packet_instances_of<Make, true>).run();
+  }
 };
 template <class Make> inline constexpr auto packets_graph = freeze<make_packets<Make>{}>();
+template <class Make> struct thaw_packets {
+  constexpr graph operator()() const { return thaw(packets_graph<Make>); }
+};
+/// The graph with packets for as many kinds of instances as gain by that. Each is an evaluation of its own: compilers limit those.
+template <class Make, bool Gains, int Kinds = 3> struct packets_from {
+  using make = Make;
+};
+template <class Make, int Kinds> requires(Kinds > 0) struct packets_from<Make, true, Kinds> {
+  using next = thaw_packets<Make>;
+  using make = typename packets_from<next, packet_instances_of<next, (Kinds > 1)> != 0, Kinds - 1>::make;
+};
+template <class Make> using with_packets = typename packets_from<Make, true>::make;
 /// The body of packets of `Lanes` instances, which `Make` returns, as it runs.
 template <class Make, extent Lanes> struct make_packet_body {
   constexpr graph operator()() const { return canonicalize(with_points_apart<Make, Lanes>{}(), true); }
@@ -317,7 +323,7 @@ template <class Made, bool Packets> struct make_unchunked {
     using Make = with_views_moved<with_axes_merged<Made>>;
     if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));
     else if constexpr (splits_loops<Make, may_split_graph<Make>>) return canonical(with_loops_split<Make>{}());
-    else if constexpr (has_packets_graph<Make, Packets>) return canonical(thaw(packets_graph<Make>));
+    else if constexpr (packet_instances_of<Make, Packets> != 0) return canonical(with_packets<Make>{}());
     else return canonical(Make{}());
   }
 
