@@ -49,6 +49,7 @@ class by_instance {
   const extent most_elements_;  // of an instance
   builder original_;            // of the nodes of g_, for rules that look at operands
   flag_list inside_;            // per node: whether it works instance by instance
+  sequence<int> axes_;          // per node: the axis of its instances, or -1
   sequence<int> stage_;
   int last_stage_ = 0;
 
@@ -56,10 +57,12 @@ class by_instance {
     original_.take_symbols(g);
     original_.g = borrowed(g);
     inside_.assign(g_.nodes.size(), false);
+    axes_.assign(g_.nodes.size(), -1);
+    for (int n = 0; n < g_.size(); ++n) axes_.items[n] = only_axis(g_[n].dims, instances_);
   }
 
   constexpr extent count() const { return is_symbol(instances_) ? run_time_count : instances_ % named_axis; }
-  constexpr int axis_of(int n) const { return only_axis(g_[n].dims, instances_); }
+  constexpr int axis_of(int n) const { return axes_.items[n]; }
   /// The extents of node n's array for one instance; of all of it, if all instances share it.
   constexpr shape own_dims(int n) const {
     const int axis = axis_of(n);
@@ -234,18 +237,15 @@ class by_instance {
       if (is_in(n, stage)) return false;
     return true;
   }
-  /// Per node, whether it is of a stage's part and used outside of it. `read(n, k)`: the node that n reads as its operand k.
-  template <class Read> constexpr flag_list leaves_of(int stage, const Read& read) const {
+  /// Per node, whether it is of a stage's part and used outside of it.
+  constexpr flag_list leaves_of(int stage) const {
     flag_list leaves;
     leaves.assign(g_.nodes.size(), false);
     for (int n = 0; n < g_.size(); ++n)
       for (int k = 0; k < g_[n].operand_count; ++k)
-        if (const int o = read(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = !is_number(o);
+        if (const int o = g_.operand(n, k); is_in(o, stage) && !is_in(n, stage)) leaves[std::size_t(o)] = !is_number(o);
     for (int o : g_.outputs) leaves[std::size_t(o)] = leaves[std::size_t(o)] || (is_in(o, stage) && !is_number(o));
     return leaves;
-  }
-  constexpr flag_list leaves_of(int stage) const {
-    return leaves_of(stage, [this](int n, int k) { return g_.operand(n, k); });
   }
 };
 

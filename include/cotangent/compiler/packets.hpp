@@ -49,10 +49,7 @@ class packet_program : by_instance {
   constexpr extent gain() const {
     constexpr extent least = 1 << 18, least_elements = 64;
     work all;
-    for (int stage = 0; stage <= last_stage_; ++stage) {
-      const work of = work_of(stage);
-      all.elements += of.elements, all.slow += of.slow;
-    }
+    for (const work& of : works()) all.elements += of.elements, all.slow += of.slow;
     return all.slow * count() < least || all.elements < least_elements ? 0 : all.slow * count();
   }
 
@@ -64,10 +61,11 @@ class packet_program : by_instance {
     copy_inputs(r);
     const band_finder bands(g_);
     const flag_list units = nodes_of_units(g_);
+    const outside_uses used = find_outside_uses();
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
         if (is_outside(n, stage)) r.copy(n);
-      make_packets(r, bands, units, stage);
+      make_packets(r, bands, units, used, stage);
     }
     return replayed(r);
   }
@@ -110,7 +108,7 @@ class packet_program : by_instance {
 
   /// What node n reads as its operand k: a gather of long rows reads its indices before they are broadcast.
   constexpr int read_by(int n, int k) const {
-    if (k == 1 && inside_[std::size_t(n)])
+    if (k == 1 && inside_[std::size_t(n)] && g_[n].op->kind == role::gather)
       if (const row_gather rows = rows_gathered(n); rows.table_axis >= 0) return rows.index;
     return g_.operand(n, k);
   }
@@ -122,12 +120,14 @@ class packet_program : by_instance {
   struct work {
     extent elements = 0, slow = 0;
   };
-  constexpr work work_of(int stage) const {
-    work r;
+  /// Those of each stage.
+  constexpr sequence<work> works() const {
+    sequence<work> r(std::size_t(last_stage_) + 1, work());
     for (int n = 0; n < g_.size(); ++n) {
-      if (!is_in(n, stage) || g_[n].op->kind == role::view || g_[n].op->kind == role::source || g_[n].op_id == primitive_of<reshape_p>.id) continue;
-      r.elements += elements_of(n);
-      if (is_slow(n)) r.slow += elements_of(n);
+      if (!inside_[std::size_t(n)] || g_[n].op->kind == role::view || g_[n].op->kind == role::source || g_[n].op_id == primitive_of<reshape_p>.id) continue;
+      work& of = r[std::size_t(stage_[std::size_t(n)])];
+      of.elements += elements_of(n);
+      if (is_slow(n)) of.slow += elements_of(n);
     }
     return r;
   }
@@ -137,8 +137,9 @@ class packet_program : by_instance {
     for (bool all_gain = false; !all_gain;) {
       number_stages();
       all_gain = true;
+      const sequence<work> all = works();
       for (int stage = 0; stage <= last_stage_ && all_gain; ++stage) {
-        const work w = work_of(stage);
+        const work& w = all[std::size_t(stage)];
         if (w.elements == 0 || 2 * w.slow >= w.elements) continue;
         all_gain = false;
         for (int n = 0; n < g_.size(); ++n)
@@ -146,18 +147,38 @@ class packet_program : by_instance {
       }
     }
   }
+  /// Which nodes of parts are used outside of them.
+  struct outside_uses {
+    flag_list leaves, repeated;  // results of their parts; what only repeats another node, and is made outside of that
+  };
+  constexpr outside_uses find_outside_uses() const {
+    outside_uses r;
+    r.leaves.assign(g_.nodes.size(), false), r.repeated.assign(g_.nodes.size(), false);
+    const auto mark = [&](int o) { r.leaves[std::size_t(o)] = !is_number(o); };
+    for (int n = 0; n < g_.size(); ++n)
+      for (int k = 0; k < g_[n].operand_count; ++k)
+        if (const int o = read_by(n, k); inside_[std::size_t(o)] && !(inside_[std::size_t(n)] && stage_[std::size_t(n)] == stage_[std::size_t(o)])) mark(o);
+    for (int o : g_.outputs)
+      if (inside_[std::size_t(o)]) mark(o);
+    for (int n = g_.size(); n-- > 0;) {
+      if (!r.leaves[std::size_t(n)] || g_[n].op_id != primitive_of<broadcast_in_dim_p>.id) continue;
+      const int o = g_.operand(n, 0);
+      r.leaves[std::size_t(n)] = false, r.repeated[std::size_t(n)] = true;
+      if (is_in(o, stage_[std::size_t(n)])) mark(o);
+    }
+    return r;
+  }
   /// Lanes that no array of a part has as another extent: whole vectors, fewer where an instance has much, for all to stay in a
   /// core's cache.
-  constexpr extent lanes_for(int stage) const {
+  constexpr extent lanes_for(const sequence<int>& nodes) const {
     constexpr extent most_bytes = 1 << 21, unit = 16;
     extent bytes = 0;
-    for (int n = 0; n < g_.size(); ++n)
-      if (is_in(n, stage) && g_[n].op->kind != role::view) bytes += elements_of(n) * size_of(g_[n].type);
+    for (int n : nodes)
+      if (g_[n].op->kind != role::view) bytes += elements_of(n) * size_of(g_[n].type);
     extent lanes = 4 * unit;
     while (lanes > unit && bytes * lanes > most_bytes) lanes /= 2;
     const auto taken = [&] {
-      for (int n = 0; n < g_.size(); ++n) {
-        if (!is_in(n, stage)) continue;
+      for (int n : nodes) {
         if (own_dims(n).contains(lanes)) return true;
         for (int k = 0; k < g_[n].operand_count; ++k)
           if (own_dims(g_.operand(n, k)).contains(lanes)) return true;
@@ -202,17 +223,12 @@ class packet_program : by_instance {
     return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1);
   }
 
-  constexpr void make_packets(replay& r, const band_finder& bands, const flag_list& units, int stage) {
-    if (is_empty(stage)) return;
-    flag_list leaves = leaves_of(stage, [this](int n, int k) { return read_by(n, k); });
-    sequence<int> repeated;  // leaves that repeat others, which are there instead
-    for (int n = g_.size(); n-- > 0;) {
-      if (!leaves[std::size_t(n)] || g_[n].op_id != primitive_of<broadcast_in_dim_p>.id) continue;
-      const int o = g_.operand(n, 0);
-      leaves[std::size_t(n)] = false, repeated.push_back(n);
-      if (is_in(o, stage) && !is_number(o)) leaves[std::size_t(o)] = true;
-    }
-    const extent lanes = lanes_for(stage);
+  constexpr void make_packets(replay& r, const band_finder& bands, const flag_list& units, const outside_uses& used, int stage) {
+    sequence<int> nodes;
+    for (int n = 0; n < g_.size(); ++n)
+      if (is_in(n, stage)) nodes.push_back(n);
+    if (nodes.empty()) return;
+    const extent lanes = lanes_for(nodes);
     part_body part(g_, instances_, lanes);
     const auto operand = [&](int o, bool is_own) { return operand_of(part, r, units, stage, o, is_own); };
     /// The rows of lanes that gather n reads, from the table with its rows' axis in front.
@@ -235,13 +251,13 @@ class packet_program : by_instance {
     };
     sequence<int> results;  // nodes
     sequence<value> mapped;
-    for (int n = 0; n < g_.size(); ++n) {
-      if (!is_in(n, stage)) continue;
-      if (leaves[std::size_t(n)]) results.push_back(n);
-      if (const row_gather rows = rows_gathered(n); rows.table_axis >= 0) {
-        part[n] = rows_of_lanes(n, rows);
-        continue;
-      }
+    for (int n : nodes) {
+      if (used.leaves[std::size_t(n)]) results.push_back(n);
+      if (g_[n].op->kind == role::gather)
+        if (const row_gather rows = rows_gathered(n); rows.table_axis >= 0) {
+          part[n] = rows_of_lanes(n, rows);
+          continue;
+        }
       mapped.clear();
       for (int k = 0; k < g_[n].operand_count; ++k) {
         const value x = operand(g_.operand(n, k), is_aligned(n, k));
@@ -260,7 +276,8 @@ class packet_program : by_instance {
     form.bodies.push_back(r.to.add_subgraph(part.body.finish()));
     const sequence<value> made = emit_all<packets_p>(r.to, form, part.operands);
     for (std::size_t k = 0; k < made.size(); ++k) r.map[std::size_t(results[k])] = made[k];
-    for (std::size_t k = repeated.size(); k-- > 0;) r.copy(repeated[k]);
+    for (int n : nodes)
+      if (used.repeated[std::size_t(n)]) r.copy(n);
   }
 };
 

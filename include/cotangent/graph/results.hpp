@@ -75,8 +75,13 @@ constexpr extent result_count(const graph& g, int n) {
 constexpr sequence<value> results_of(value v) {
   sequence<value> r;
   if (v.b->failed() || !has_several_results(v.get())) return r;
-  const extent count = result_count(v.b->g, v.id);
-  for (extent k = 0; k < count; ++k) r.push_back(emit<element_p>({v}, &k, 1));
+  const call_form form(v.b->g, v.id);  // read once
+  call c;
+  c.b = v.b, c.op = &primitive_of<element_p>, c.operands = &v, c.count = 1;
+  for (extent k = 0; k < extent(form.results.size()); ++k) {
+    c.type = form.results[std::size_t(k)].type, c.dims = form.results[std::size_t(k)].dims, c.attributes = &k, c.attribute_count = 1;
+    r.push_back(v.b->emit_inferred(c));
+  }
   return r;
 }
 
