@@ -488,7 +488,7 @@ template <class Executable> struct packet_steps {
   template <int Step> static COTANGENT_HOST_INLINE void run_kernel(const state& s, [[maybe_unused]] extent row) {
     constexpr cotangent::step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};  // (compilers warn of one that is passed on unset)
     Executable::template local_arguments<Step>(s, buffers, extents);
     if constexpr (x.moving != 0)
       for (int k = 0; k < x.buffer_count; ++k) {
