@@ -409,7 +409,8 @@ TEST_CASE("updates at ranges: derivatives, batches, large arrays, run-time exten
     for (int j = 0; j < 3; ++j) CHECK(set(i, j) == (j == 2 && i >= 1 && i < 3 ? -1 : some(i, j)));
   const auto masks = ct::jit([](auto x) {
     const auto m = x > 1.0;
-    return std::tuple(ct::at(m, ct::range<0, 2>).set(true), ct::at(m, ct::index<0>).add(true), ct::at(m, ct::range<1, 3>).multiply(false), ct::at(m, ct::index<1>).max(true));
+    return std::tuple(ct::at(m, ct::range<0, 2>).set(true), ct::at(m, ct::index<0>).add(true), ct::at(m, ct::range<1, 3>).multiply(false), ct::at(m, ct::index<1>).max(true), ct::at(m, 2, ct::range<0, 2>).add(true),
+                      ct::at(m, ct::array<std::int32_t, 2>{0, -1}).add(true));
   })(some);
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 3; ++j) {
@@ -418,6 +419,8 @@ TEST_CASE("updates at ranges: derivatives, batches, large arrays, run-time exten
       CHECK(std::get<1>(masks)(i, j) == (own || i == 0));
       CHECK(std::get<2>(masks)(i, j) == (own && (i < 1 || i > 2)));
       CHECK(std::get<3>(masks)(i, j) == (own || i == 1));
+      CHECK(std::get<4>(masks)(i, j) == (own || (i == 2 && j < 2)));
+      CHECK(std::get<5>(masks)(i, j) == (own || i == 0 || i == 3));
     }
   const ct::array<float, 3> line{1, 2, 3};
   const ct::array<float, 3> ends = ct::at(line, ct::range<0, 3, 2>).set(9), middle = ct::at(line, ct::range<1, -1>).add(ct::array<float, 1>{5});

@@ -861,6 +861,13 @@ struct sorted_function {
   }
 };
 
+/// A scatter; the sum of booleans is or.
+template <class P> constexpr value scatter_updates(value x, value updates, const sequence<value>& indices, const addressing& a, bool unique) {
+  if constexpr (std::is_same_v<P, scatter_add_p>)
+    if (x.type() == dtype::boolean) return scatter_with<scatter_max_p>(x, updates, indices, a, unique);
+  return scatter_with<P>(x, updates, indices, a, unique);
+}
+
 /// x with updates at indices of its leading axes: `at(x, i, j).set(v)`. The indices broadcast together; negative ones
 /// count from the end; updates outside are dropped.
 template <class P> struct at_function {
@@ -887,7 +894,7 @@ template <class P> struct at_function {
       v = from_start(v, e);
       v = broadcast_in_dim(v, dims, axes_from(0, index_rank));
     }
-    return scatter_with<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, once || unique);
+    return scatter_updates<P>(x, broadcast_to(convert(update, x.type()), dims), indices, a, once || unique);
   }
 };
 
@@ -978,7 +985,7 @@ template <class P> struct at_places_function {
       axis.index = int(indices.size());
       indices.push_back(at);
     }
-    return scatter_with<P>(x, laid(x, update, w, dims, axes), indices, a, once || unique);
+    return scatter_updates<P>(x, laid(x, update, w, dims, axes), indices, a, once || unique);
   }
   constexpr bool is_index(int i) const { return i < count && bounds[i].index; }
 };
