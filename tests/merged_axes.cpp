@@ -249,6 +249,14 @@ constexpr auto shortened = [](auto x) {
 constexpr auto counted = [](auto x) { return ct::fori_loop<0, 5>([](auto, auto x) { return 0.5 * x + ct::iota<double, 20>(x); }, x); };
 constexpr auto multiplied = [](auto x) { return ct::fori_loop<0, 5>([](auto, auto x) { return 0.1 * ct::matmul(x, x) + x; }, x); };
 constexpr auto of_columns = [](auto x) { return ct::fori_loop<0, 5>([](auto, auto x) { return 0.1 * ct::einsum<"ab,cb->ca">(x, x) + x; }, x); };
+/// The unit matrix is made by its place along both axes.
+constexpr auto with_units = [](auto x) {
+  return ct::fori_loop<0, 5>([](auto, auto x) {
+    const auto slopes = ct::jacfwd([](auto v) { return ct::sin(v); })(x(ct::index<0>));
+    return 0.5 * x + slopes;
+  }, x);
+};
+constexpr auto with_eye = [](auto x) { return ct::fori_loop<0, 5>([](auto, auto x) { return 0.5 * x + ct::eye<double, 20>(); }, x); };
 /// The mean of all is no obstacle.
 constexpr auto mean_field = [](auto x) { return ct::fori_loop<0, 5>([](auto, auto x) { return x + 0.1 * (ct::mean(x) - ct::sin(x)); }, x); };
 
@@ -293,6 +301,8 @@ TEST_CASE("loops that use an axis besides stay as they are") {
     for (ct::extent k = 0; k < side; ++k) sum += x(j, k) * x(i, k);
     return 0.1 * sum + x(i, j);
   });
+  check(with_units, [](const auto& x, auto i, auto j) { return 0.5 * x(i, j) + (i == j ? std::cos(x(0, j)) : 0.0); });
+  check(with_eye, [](const auto& x, auto i, auto j) { return 0.5 * x(i, j) + (i == j ? 1.0 : 0.0); });
   check(mean_field, [](const auto& x, auto i, auto j) {
     double sum = 0;
     for (ct::extent k = 0; k < side * side; ++k) sum += x.data()[k];

@@ -51,8 +51,11 @@ class merged_body {
   constexpr pair_places of_input(std::size_t i) const { return places_[std::size_t(g_.inputs[i])]; }
   constexpr pair_places of_output(std::size_t o) const { return places_[std::size_t(g_.outputs[o])]; }
   constexpr void set_input(std::size_t i, const pair_places& p) { set(g_.inputs[i], p); }
-  /// Carries begin at input `first`.
-  constexpr void link_carries(std::size_t first, std::size_t count) { first_carry_ = first, carries_ = count; }
+  /// Of the carries, which begin at input `first`, number `largest` has the axes in front.
+  constexpr void set_carries(std::size_t first, std::size_t count, std::size_t largest) {
+    first_carry_ = first, carries_ = count;
+    set_input(first + largest, {0, 1});
+  }
 
   /// Finds where the other arrays have the axes.
   constexpr void find() {
@@ -204,7 +207,7 @@ class merged_body {
       for (int k = 0; k < 2; ++k) fits = fits && (k == 0 ? d.lhs_batch : d.rhs_batch).contains(places_[std::size_t(c[k].id)].merged());
       return fits && places_[std::size_t(c[0].id)].merged() >= 0;
     }
-    if (is(n, primitive_of<iota_p>.id)) return !to.has(int(c.attribute(x.dims.rank)));
+    if (x.op->kind == role::source) return is(n, primitive_of<constant_p>.id) || (is(n, primitive_of<iota_p>.id) && !to.has(int(c.attribute(x.dims.rank))));
     if (is(n, primitive_of<reverse_p>.id)) {
       for (int k = 0; k < c.attribute_count; ++k) fits = fits && !to.has(int(c.attribute(k)));
       return fits;
@@ -216,7 +219,7 @@ class merged_body {
           fits = fits && c.list(k * x.dims.rank, x.dims.rank)[i] == (is(n, primitive_of<pad_p>.id) || k == 0 ? 0 : k == 1 ? x.dims[i] : 1);
       return fits;
     }
-    return x.op->kind == role::pointwise || x.op->kind == role::reduction || x.op->kind == role::gather || x.op->kind == role::source ||
+    return x.op->kind == role::pointwise || x.op->kind == role::reduction || x.op->kind == role::gather ||
            is(n, primitive_of<broadcast_in_dim_p>.id) || is(n, primitive_of<transpose_p>.id) || is(n, primitive_of<reshape_p>.id) || is(n, primitive_of<dot_general_p>.id);
   }
 
@@ -285,8 +288,7 @@ class axis_merger {
     const axis_pair pair = largest.pair;
     if (pair.first == 0 || !s.body.subgraphs.empty() || !s.body.symbols.empty()) return {};
     merged_body body(s.body, pair);
-    body.set_input(s.carry(largest.number), {0, 1});
-    body.link_carries(s.carry(0), s.carries.size());
+    body.set_carries(s.carry(0), s.carries.size(), largest.number);
     if (!body.fits()) return {};
     graph turn = body.run();
     if (!turn.error.empty()) return {};
@@ -308,8 +310,7 @@ class axis_merger {
     for (const graph* g : {&w.body, &w.condition})
       if (!g->subgraphs.empty() || !g->symbols.empty()) return {};
     merged_body body(w.body, pair), condition(w.condition, pair);
-    body.set_input(largest.number, {0, 1});
-    body.link_carries(0, w.carries.size());
+    body.set_carries(0, w.carries.size(), largest.number);
     if (!body.fits()) return {};
     for (std::size_t k = 0; k < w.tested; ++k) condition.set_input(k, body.of_input(k));
     if (!condition.fits() || condition.of_output(0).any()) return {};
@@ -422,8 +423,7 @@ class sums_along_pair {
  public:
   constexpr explicit sums_along_pair(const scan_call& s) : carry_(s.carries), body_(s.body, carry_.pair) {
     if (carry_.pair.first == 0) return;
-    body_.set_input(s.carry(carry_.number), {0, 1});
-    body_.link_carries(s.carry(0), s.carries.size());
+    body_.set_carries(s.carry(0), s.carries.size(), carry_.number);
     body_.find();
   }
   constexpr extent count() const { return carry_.pair.both(); }
