@@ -2,6 +2,7 @@
 /// Two axes of instances around a loop, as a vmap in a vmap makes them, become one: then all that is known of loops over many
 /// instances, such as carries in registers, is done over all of them and not row by row.
 
+#include <cotangent/compiler/axes.hpp>
 #include <cotangent/compiler/sums_after_loops.hpp>
 #include <cotangent/control/while_primitive.hpp>
 #include <cotangent/graph/freeze.hpp>
@@ -132,47 +133,10 @@ class merged_body {
     if (a.has(i)) set(n, i == a.first ? pair_places{j, -1} : pair_places{-1, j});
     else if (b.has(j)) set(o, j == b.first ? pair_places{i, -1} : pair_places{-1, i});
   }
-  /// Whether the axes of node n's operands are those of its result.
-  constexpr bool keeps_axes(int n) const {
-    for (std::uint64_t op : {primitive_of<slice_p>.id, primitive_of<reverse_p>.id, primitive_of<pad_p>.id, primitive_of<concatenate_p>.id, primitive_of<roll_p>.id})
-      if (is(n, op)) return true;
-    return g_[n].op->kind == role::pointwise;
-  }
-
   /// f(k, i, j) for each axis i of operand k of node n that goes along axis j of the result.
   template <class F> constexpr void each_axis(int n, const F& f) {
-    const node& x = g_[n];
-    if (x.is_input() || x.operand_count == 0) return;
     sequence<value> operands;
-    const call c = call_at(g_, original_, n, operands);
-    const shape& from = c[0].dims();
-    if (x.op->kind == role::reduction) {
-      const shape kept = complement(c.list(0, c.attribute_count), from.rank);
-      for (int j = 0; j < kept.rank; ++j) f(0, int(kept[j]), j);
-    } else if (is(n, primitive_of<broadcast_in_dim_p>.id)) {
-      const shape axes = broadcast_in_dim_p::axes(c);
-      for (int i = 0; i < axes.rank; ++i) f(0, i, int(axes[i]));
-    } else if (is(n, primitive_of<transpose_p>.id)) {
-      for (int j = 0; j < x.dims.rank; ++j) f(0, int(c.attribute(j)), j);
-    } else if (is(n, primitive_of<reshape_p>.id)) {
-      for (int i = 0; i < from.rank && i < x.dims.rank && from[i] == x.dims[i]; ++i) f(0, i, i);
-    } else if (is(n, primitive_of<dot_general_p>.id)) {
-      const dot_dimensions d = dot_general_p::dimensions(c);
-      const shape left = d.lhs_free(c[0].rank()), right = d.rhs_free(c[1].rank());
-      int j = 0;
-      for (int i = 0; i < d.lhs_batch.rank; ++i, ++j) f(0, int(d.lhs_batch[i]), j), f(1, int(d.rhs_batch[i]), j);
-      for (extent i : left) f(0, int(i), j++);
-      for (extent i : right) f(1, int(i), j++);
-    } else if (x.op->kind == role::gather) {
-      const addressing all = gather_p::addresses(c);
-      for (int i = 0; i < all.rank; ++i)
-        if (all.axes[i].index < 0) f(0, i, all.axes[i].dimension);
-      for (int k = 1; k < c.count; ++k)
-        for (int i = 0; i < x.dims.rank; ++i) f(k, i, i);
-    } else if (keeps_axes(n)) {
-      for (int k = 0; k < c.count; ++k)
-        for (int i = 0; i < c[k].rank(); ++i) f(k, i, i);
-    }
+    if (!g_[n].is_input()) each_axis_of(call_at(g_, original_, n, operands), f);
   }
   constexpr void link(int n) {
     each_axis(n, [&](int k, int i, int j) { link(g_.operand(n, k), i, n, j); });
