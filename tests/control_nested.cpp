@@ -37,6 +37,18 @@ constexpr auto switch_in_fori = [](auto x) {
 constexpr auto forward_of = []<class F>(F) {
   return [](auto c, auto xs, auto dc, auto dxs) { return ct::jvp(F(), std::tuple(c, xs), std::tuple(dc, dxs)); };
 };
+/// Some turns undo transposes, some do not.
+constexpr auto transposed_turns = [](auto xs, auto s) {
+  const auto turned = ct::transpose<0, 2, 1>(xs);
+  const auto one = ct::scan([](auto s, auto x) { return std::tuple(s + ct::sum(ct::transpose(x) * ct::transpose(x)), ct::transpose(x * s)); }, s, turned);
+  const auto two = ct::scan([](auto s, auto x) { return std::tuple(s + ct::sum(ct::transpose(x)), x + s); }, s, ct::transpose<0, 2, 1>(xs * 2.0));
+  const auto three = ct::scan([](auto s, auto x) { return std::tuple(s * 0.5 + ct::sum(x), ct::transpose(x)); }, s, turned);
+  return std::tuple(one, two, three);
+};
+constexpr auto loss_of_transposed = [](auto xs, auto s) {
+  const auto [one, two, three] = transposed_turns(xs, s);
+  return std::get<0>(one) * std::get<0>(two) + ct::sum(ct::sin(std::get<1>(one))) + ct::sum(ct::square(std::get<1>(two))) + ct::sum(ct::sin(std::get<1>(three)));
+};
 }  // namespace
 
 TEST_CASE("cond in scan, and scan in cond") {
@@ -117,4 +129,25 @@ TEST_CASE("threads take blocks of instances through all turns of a loop") {
     for (int k = 0; k < 101; ++k) expected = std::sin(expected) + 0.01 * k;
     CHECK(std::abs(y(i) - expected) <= 1e-12);
   }
+}
+
+TEST_CASE("what the turns of an inner loop keep lies in memory as they make it") {
+  constexpr auto rollout = [](auto forces, auto s) {
+    const auto turn = [](auto s, auto force) {
+      const auto end = ct::fori_loop<0, 7>([force](auto, auto s) { return s + 0.1 * ct::sin(s * force); }, s);
+      return std::tuple(end, end);
+    };
+    return ct::sum(ct::square(std::get<1>(ct::scan(turn, s, forces))));
+  };
+  constexpr auto f = ct::vmap(ct::value_and_grad(rollout, ct::wrt<0, 1>));
+  const auto forces = between<double, 300, 5>(-1, 1);
+  const auto s = between<double, 300>(-1, 1, 1);
+  CHECK(ct::jit(f).kernels(forces, s).find("[300,7]") == std::string::npos);
+  check_jit(f, 1e-11, forces, s);
+}
+
+TEST_CASE("transposes that turns undo, and those that they do not") {
+  check_jit(transposed_turns, 1e-11, between<double, 4, 3, 5>(-1, 1), ct::array<double>(0.5));
+  check_jit(ct::vmap(transposed_turns), 1e-11, between<double, 6, 4, 3, 5>(-1, 1), between<double, 6>(-1, 1));
+  check_jit(ct::value_and_grad(loss_of_transposed, ct::wrt<0, 1>), 1e-10, between<double, 4, 3, 5>(-1, 1), ct::array<double>(0.5));
 }

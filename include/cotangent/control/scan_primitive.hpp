@@ -234,28 +234,88 @@ struct scan_p : several_results {
     }
   }
 
-  /// What repeats a constant is made inside: the smaller array is what turns read, and what they do with it can tell that it repeats.
-  static constexpr void take_broadcasts_inside(scan_call& s) {
-    const auto repeats = [](value v) { return v.get().op_id == primitive_of<broadcast_in_dim_p>.id && !has_symbol(v.dims()); };
+  /// Views of what is outside that the turns had better take: what repeats a constant, so that they read the smaller array, and can tell that it
+  /// repeats; and a transpose of xs that all of them undo.
+  static constexpr void take_views_inside(scan_call& s) {
+    const auto is = [](const node& x, std::uint64_t op) { return x.op_id == op; };
+    const auto repeats = [&](value v) { return is(v.get(), primitive_of<broadcast_in_dim_p>.id) && !has_symbol(v.dims()); };
+    if (!s.body.symbols.empty()) return;
+    const flag_list undone = undone_transposes(s);
     bool any = false;
+    for (char u : undone) any = any || u;
     for (value v : s.constants) any = any || repeats(v);
-    if (!any || !s.body.symbols.empty()) return;
+    if (!any) return;
     const graph body = std::move(s.body);
     builder inside;
+    inside.simplifying = true, inside.inlining = false;
     sequence<value> inputs;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       const node& x = body[body.inputs[i]];
-      if (i < s.constant(0) || !repeats(s.constants[i - s.constant(0)])) {
+      const bool is_constant = i >= s.constant(0), is_element = !is_constant && i >= s.element(0);
+      if (is_constant && repeats(s.constants[i - s.constant(0)])) {
+        value& v = s.constants[i - s.constant(0)];
+        const shape axes = broadcast_in_dim_p::axes(call_at(v.b->g, v.id));
+        v = {v.b, v.b->g.operand(v.id, 0)};
+        inputs.push_back(broadcast_in_dim(inside.input(v.type(), v.dims()), x.dims, axes));
+      } else if (is_element && undone[i - s.element(0)]) {
+        value& v = s.xs[i - s.element(0)];
+        const shape order = order_in_turn(v);
+        v = {v.b, v.b->g.operand(v.id, 0)};
+        inputs.push_back(transpose(inside.input(v.type(), erase(v.dims(), 0)), order));
+      } else
         inputs.push_back(inside.input(x.type, x.dims));
-        continue;
-      }
-      value& v = s.constants[i - s.constant(0)];
-      const shape axes = broadcast_in_dim_p::axes(call_at(v.b->g, v.id));
-      v = {v.b, v.b->g.operand(v.id, 0)};
-      inputs.push_back(broadcast_in_dim(inside.input(v.type(), v.dims()), x.dims, axes));
     }
     for (value v : inline_graph(inside, body, inputs)) inside.g.outputs.push_back(v.id);
-    s.body = inside.finish();
+    s.body = remove_dead(inside.finish());
+  }
+  /// The order of axes of a transpose that leaves the first one where it is, without that.
+  static constexpr shape order_in_turn(value transposed) {
+    shape order;
+    for (int i = 1; i < transposed.rank(); ++i) order.push_back(transposed.b->g.attribute(transposed.id, i) - 1);
+    return order;
+  }
+  /// Per array of xs, whether it is a transpose that leaves the axis of the turns in front, and that all turns undo.
+  static constexpr flag_list undone_transposes(const scan_call& s) {
+    flag_list undone;
+    undone.assign(s.xs.size(), false);
+    sequence<int> which;  // per node of the body, which of these xs, from 1 on
+    which.assign(s.body.nodes.size(), 0);
+    bool any = false;
+    for (std::size_t k = 0; k < s.xs.size(); ++k) {
+      const node& x = s.xs[k].get();
+      if (x.op_id != primitive_of<transpose_p>.id || s.xs[k].b->g.attribute(s.xs[k].id, 0) != 0) continue;
+      which[std::size_t(s.body.inputs[s.element(k)])] = int(k) + 1, undone[k] = any = true;
+    }
+    if (!any) return undone;
+    for (int o : s.body.outputs)
+      if (const int k = which[std::size_t(o)]) undone[std::size_t(k - 1)] = false;
+    for (int n = 0; n < s.body.size(); ++n)
+      for (int i = 0; i < s.body[n].operand_count; ++i) {
+        const int k = which[std::size_t(s.body.operand(n, i))];
+        if (k == 0) continue;
+        bool undoes = s.body[n].op_id == primitive_of<transpose_p>.id;
+        const shape order = order_in_turn(s.xs[std::size_t(k - 1)]);
+        for (int j = 0; j < order.rank && undoes; ++j) undoes = order[int(s.body.attribute(n, j))] == j;
+        if (!undoes) undone[std::size_t(k - 1)] = false;
+      }
+    return undone;
+  }
+  /// Takes the transposes that ys are outside, where they may meet others. Returns, per y, the order of axes that it is to have of the loop's result; none
+  /// if it is that.
+  static constexpr sequence<shape> take_transposes_outside(scan_call& s) {
+    sequence<shape> orders;
+    sequence<int> outputs = s.body.outputs;
+    for (std::size_t o = s.carries.size(); o < outputs.size(); ++o) {
+      shape order;
+      if (const int y = outputs[o]; s.body[y].op_id == primitive_of<transpose_p>.id) {
+        order.push_back(0);
+        for (int i = 0; i < s.body[y].dims.rank; ++i) order.push_back(s.body.attribute(y, i) + 1);
+        outputs[o] = s.body.operand(y, 0);
+      }
+      orders.push_back(order);
+    }
+    s.body.outputs = outputs;
+    return orders;
   }
 
   /// No step, one step, carries that do not change, and what does not change inside the body.
@@ -281,7 +341,8 @@ struct scan_p : several_results {
     }
     s.body = simplify(specialized(s.body, s.input_shapes()));
     if (!s.body.error.empty()) return b.fail(s.body.error);
-    take_broadcasts_inside(s);
+    take_views_inside(s);
+    const sequence<shape> orders = take_transposes_outside(s);
     const graph& g = s.body;
     flag_list kept_carries;  // those that change
     for (std::size_t k = 0; k < n; ++k) kept_carries.push_back(g.outputs[k] != g.inputs[s.carry(k)]);
@@ -309,7 +370,11 @@ struct scan_p : several_results {
     const sequence<value> r = write(b, std::move(t));
     if (b.failed()) return;
     std::size_t at = 0;
-    for (std::size_t o = 0; o < g.outputs.size(); ++o) results.push_back(o < n && !kept_carries[o] ? s.carries[o] : r[at++]);
+    for (std::size_t o = 0; o < g.outputs.size(); ++o) {
+      value v = o < n && !kept_carries[o] ? s.carries[o] : r[at++];
+      if (o >= n && orders[o - n].rank > 0) v = transpose(v, orders[o - n]);
+      results.push_back(v);
+    }
   }
 
   /// A loop that has these carries among its own, and these ys among its own.
