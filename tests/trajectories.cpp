@@ -66,6 +66,18 @@ constexpr auto path_length = [](auto amplitude, auto common, auto own, auto x) {
 constexpr auto path_and_gradient = [](auto amplitude, auto common, auto own, auto x) {
   return std::tuple(std::get<1>(driven(amplitude, common, own, x)), ct::grad(path_length, ct::wrt<0, 1, 2, 3>)(amplitude, common, own, x));
 };
+/// The likelihood of hidden Markov models, whose transitions all instances share, by the forward algorithm (Rabiner, "A tutorial on
+/// hidden Markov models", 1989, III.A), in logarithms.
+constexpr auto log_likelihood = [](auto transitions, auto start, auto seen) {
+  const auto turn = [&](auto a, auto s) { return std::tuple(ct::logsumexp(ct::expand_dims<-1>(a) + transitions, ct::axis<0>) + s, ct::none); };
+  return ct::logsumexp(std::get<0>(ct::scan(turn, start, seen)));
+};
+constexpr auto log_likelihoods = [](auto transitions, auto start, auto seen) { return ct::sum(ct::vmap(log_likelihood, ct::in_axes<ct::none, ct::none, 0>)(transitions, start, seen)); };
+/// A linear map that all instances share, by two of its elements and as a whole.
+constexpr auto turned = [](auto a, auto s) {
+  const auto turn = [a](auto, auto s) { return s + 0.05 * ct::stack<0>(a(ct::index<0>, ct::index<1>) * ct::sin(s(ct::index<1>)), a(ct::index<1>, ct::index<0>) * s(ct::index<0>)); };
+  return ct::sum(ct::vmap([&](auto s) { return ct::fori_loop<0, turns>(turn, s); })(s)) + a(ct::index<0>, ct::index<0>);
+};
 /// The mean is needed before the way back can begin: no chunk can know it.
 constexpr auto square_of_mean = [](auto stiffness, auto damping, auto x, auto v) { return ct::square(mean_end(stiffness, damping, x, v)); };
 /// A turn that mixes instances.
@@ -92,6 +104,19 @@ TEMPLATE_TEST_CASE("gradients by parameters that all instances share", "", float
   CHECK(in_chunks(ct::value_and_grad(mean_square_of_states, ct::wrt<0, 1>), p, s));
   check_jit(ct::value_and_grad(mean_square_of_states, ct::wrt<0, 1>), tolerance, p, s);
   check_jit(ct::value_and_grad(sum_of_states), tolerance, p, s);
+}
+
+TEST_CASE("gradients by a matrix that all instances share") {
+  const auto f = ct::value_and_grad(log_likelihoods, ct::wrt<0, 1, 2>);
+  const auto transitions = between<double, 3, 3>(-2, -0.5);
+  const auto start = between<double, 3>(-1, 0, 1);
+  const auto seen = between<double, 900, 60, 3>(-1, 0, 2);
+  CHECK(in_chunks(f, transitions, start, seen));
+  check_jit(f, 1e-10, transitions, start, seen);
+  const auto a = between<double, 2, 2>(-1, 1);
+  const auto s = between<double, 1500, 2>(-2, 2);
+  CHECK(in_chunks(ct::grad(turned), a, s));
+  check_jit(ct::value_and_grad(turned, ct::wrt<0, 1>), 1e-11, a, s);
 }
 
 TEST_CASE("numbers of instances that nothing divides") {

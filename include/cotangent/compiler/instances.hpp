@@ -677,6 +677,16 @@ constexpr shape instance_axes(const shape& dims, const element_limits& limits, b
   for (int j = 0; j < axes.rank; ++j) ++axes[j];
   return insert(axes, 0, 0);
 }
+/// How many arrays a loop over elements would have of each turn and of the one before, which compilers take as long for as for some dozens of
+/// operations each, and which are as many places in memory.
+constexpr extent arrays_of_elements(const graph& body, const flag_list& inputs, const flag_list& outputs, const element_limits& limits) {
+  extent arrays = 0;
+  const auto count = [&](const sequence<int>& nodes, const flag_list& split) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) arrays += split[i] ? element_form(body[nodes[i]].dims, limits).count : 1;
+  };
+  count(body.inputs, inputs), count(body.outputs, outputs);
+  return arrays;
+}
 /// Values of which those that `split` names, from `first` on, are taken apart.
 constexpr sequence<value> taken_apart(const sequence<value>& values, const flag_list& split, const element_limits& limits, std::size_t first, bool stacked = false) {
   sequence<value> r;
@@ -721,7 +731,8 @@ constexpr sequence<value> split_loop(builder& b, const scan_call& s) {
     outputs.push_back(o < s.carries.size() ? inputs[s.carry(o)] : splits(s.body[s.body.outputs[o]], limits));
     any = any || outputs[o];
   }
-  if (!any) return {};
+  constexpr extent most_arrays = 256;
+  if (!any || arrays_of_elements(s.body, inputs, outputs, limits) > most_arrays) return {};
   per_instance_program elements(s.body, limits);
   scan_call t = s;
   t.body = elements.run(inputs, outputs);

@@ -22,7 +22,7 @@ template <class SumsOf> class sums_after_loops {
   }
 
  private:
-  static constexpr extent most_elements = 64;  // of an instance, in all sums
+  static constexpr extent most_elements = 256;  // of an instance, in all sums
   const graph& g_;
   const SumsOf& sums_of_;
   builder to_;
@@ -85,9 +85,54 @@ template <class SumsOf> class sums_after_loops {
     return r;
   }
 
+  /// The part i of an array of elements that is added to that element of an array; -1 if it is not made so.
+  static constexpr int added_to_element(const graph& turn, int assembled, int i, int array) {
+    const int n = turn.operand(assembled, i);
+    if (turn[n].op_id != primitive_of<add_p>.id) return -1;
+    for (int k = 0; k < 2; ++k) {
+      const int o = turn.operand(n, k);
+      if (turn[o].op_id != primitive_of<pick_p>.id || turn.operand(o, 0) != array) continue;
+      extent place = 0;
+      for (int a = 0; a < turn[o].attribute_count; ++a) place = turn.attribute(o, a) < 0 ? -1 : place < 0 ? place : place * turn[array].dims[a] + turn.attribute(o, a);
+      if (place == i) return turn.operand(n, 1 - k);
+    }
+    return -1;
+  }
+  /// What is added to the elements of carry k, whose sums the body puts together; none if it does something else.
+  static constexpr sequence<int> added_to_elements(const scan_call& s, std::size_t k) {
+    const int o = s.body.outputs[k], in = s.body.inputs[s.carry(k)];
+    sequence<int> added;
+    if (s.body[o].op_id != primitive_of<assemble_p>.id || s.body[o].dims != s.body[in].dims || s.body[o].operand_count != s.body[o].dims.size()) return {};
+    for (int i = 0; i < s.body[o].operand_count; ++i) {
+      added.push_back(added_to_element(s.body, o, i, in));
+      if (added.back() < 0) return {};
+    }
+    return added;
+  }
+  /// The body, where what is added to each element of a carry is put together and added to the whole carry; no nodes if there is nothing of this.
+  static constexpr graph with_carries_whole(const scan_call& s) {
+    const graph& turn = s.body;
+    builder b;
+    replay r(turn, b);
+    copy_inputs(r);
+    for (int n = 0; n < turn.size(); ++n) r.copy(n);
+    bool changes = false;
+    for (std::size_t o = 0; o < turn.outputs.size(); ++o) {
+      value v = r.map[std::size_t(turn.outputs[o])];
+      sequence<value> parts;
+      if (o < s.carries.size())
+        for (int n : added_to_elements(s, o)) parts.push_back(r.map[std::size_t(n)]);
+      if (!parts.empty()) v = r.map[std::size_t(turn.inputs[s.carry(o)])] + assemble(b, parts, v.dims(), {}), changes = true;
+      b.g.outputs.push_back(v.id);
+    }
+    if (!changes) return {};
+    return remove_dead(b.finish());
+  }
+
   /// Replaces the loop n, if that can be done.
   constexpr bool take_out(int n) {
     scan_call s = scan_p::read(r_.at(n));
+    if (graph whole = with_carries_whole(s); whole.size() > 0) s.body = std::move(whole);
     const graph turn = borrowed(s.body);
     const sums_of_turn found = find_sums(s);
     if (!found.fit) return false;

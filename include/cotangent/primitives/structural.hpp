@@ -464,6 +464,7 @@ struct concatenate_p {
 struct assemble_p {
   static constexpr std::string_view name = "assemble";
   static constexpr bool by_parts = true;
+  static constexpr bool linear(const call&, int) { return true; }
   static constexpr role kind = role::opaque;
   static constexpr int rank(const call& c) { return c.attribute_count / 2; }
   static constexpr void infer(call& c) {
