@@ -186,12 +186,10 @@ template <class Made, bool Cpu> struct make_canonical_of {
   constexpr graph operator()() const {
     using whole = make_unchunked<Made, Cpu>;
     constexpr extent rows = chunked_rows_of<whole, may_have_chunks_graph<Made, Cpu>>;
+    constexpr extent instances = trajectories_of<whole, rows == 0 && may_have_trajectories_graph<Made, Cpu>>;
     if constexpr (rows != 0) return chunk_program(thaw(unchunked_graph<whole>), rows).run();
+    else if constexpr (instances != 0) return chunk_program(thaw(sums_apart_graph<whole, instances>), instances, {.trajectories = true}).run();
     else {
-      if constexpr (may_have_trajectories_graph<Made, Cpu>) {
-        graph chunked = in_chunks_of_trajectories(thaw(unchunked_graph<whole>));
-        if (chunked.size() > 0) return chunked;
-      }
       if constexpr (may_have_batch_chunks_graph<Made, Cpu>) {
         graph chunked = in_chunks_of_batch(thaw(unchunked_graph<whole>));
         if (chunked.size() > 0) return chunked;

@@ -138,6 +138,7 @@ class chunk_program : by_instance {
   struct work {
     extent row_bytes = 0, kept_bytes = 0;    // that would go through memory; of products' results and what is read, which a chunk keeps
     extent shared_bytes = 0, sum_bytes = 0;  // of matrices, and of what is summed
+    extent apart_bytes = 0;                  // per row, of arrays in memory whose rows are not one piece
     double flops = 0;                        // per row
     bool sums_products = false;              // of what is made of each row, or of rows that lie one after the other
     bool has_trajectories = false;           // what a loop keeps of each turn for another
@@ -153,9 +154,16 @@ class chunk_program : by_instance {
       bytes += more;
       return more;
     };
+    flag_list seen_apart = counted;
+    const auto count_apart = [&](int n) {
+      if (!seen_apart[std::size_t(n)] && !is_in_one_piece(n)) w.apart_bytes += elements_of(n) * size_of(g_[n].type);
+      seen_apart[std::size_t(n)] = true;
+    };
+    const flag_list leaves = leaves_of(stage);
     for (int n = 0; n < g_.size(); ++n) {
       if (!is_in(n, stage)) continue;
       const node& x = g_[n];
+      if (leaves[std::size_t(n)] && !sums_[std::size_t(n)] && axis_of(n) >= 0) count_apart(n);
       double terms = x.op->flops;
       for (int k = 0; k < x.operand_count; ++k) {
         const int o = g_.operand(n, k);
@@ -169,6 +177,7 @@ class chunk_program : by_instance {
         }
         if (!of_rows && !made_here && !is_number(o)) count_once(o, w.shared_bytes, all_elements_of(o));
         if (of_rows && !made_here && !is_number(o)) w.reads_rows = true;
+        if (of_rows && !made_here && !is_number(o)) count_apart(o);
       }
       if (is_product(n)) {
         if (sums_[std::size_t(n)] && (contracted_axis(n, 0) == 0 && contracted_axis(n, 1) == 0)) w.sums_products = true;
@@ -184,6 +193,12 @@ class chunk_program : by_instance {
     }
     return w;
   }
+  /// Whether some rows of node n's array are one piece of memory.
+  constexpr bool is_in_one_piece(int n) const {
+    for (int i = 0; i < axis_of(n); ++i)
+      if (g_[n].dims[i] != 1) return false;
+    return true;
+  }
   /// Of all turns, per row.
   constexpr double operations_of_loop(int n) const {
     const call_form form(g_, n);
@@ -193,11 +208,11 @@ class chunk_program : by_instance {
     return operations * double(form.own[0]);
   }
   /// Whether a stage is better done in chunks: its arrays are larger than the caches that cores have for themselves, and much larger than
-  /// what each chunk uses and adds to.
+  /// what each chunk uses and adds to; and, without loops, most are not to be cut into pieces, as those of features of samples would be.
   constexpr bool gains(const work& w) const {
     constexpr extent least_bytes = 1 << 20;
     const extent bytes = count() * w.row_bytes, rows = rows_of_chunk(w);
-    return (w.sums_products || w.has_trajectories) && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
+    return (w.has_trajectories || (w.sums_products && 2 * w.apart_bytes <= w.row_bytes)) && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
   }
   /// Rows of which the arrays fit into a cache, more where what they share needs one anyway. A divisor of all where there is one, best one
   /// of whole vectors and tiles of products.

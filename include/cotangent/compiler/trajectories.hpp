@@ -31,27 +31,45 @@ constexpr bool may_have_trajectories(const graph& g) {
   return false;
 }
 
-/// The graph with chunks of instances that go through loops forward and back; no nodes if nothing gains.
-constexpr graph in_chunks_of_trajectories(const graph& g) {
+/// The extents that axes of instances may have whose states loops return turn by turn.
+constexpr shape extents_of_trajectories(const graph& g) {
   constexpr extent least = 256;
-  graph best;
-  extent most = 0;
   shape seen;
   for (const node& x : g.nodes) {
     if (x.op_id != primitive_of<element_p>.id) continue;
-    for (int i = 1; i < x.dims.rank; ++i) {
-      const extent instances = x.dims[i];
-      if (is_symbol(instances) || instances < least || seen.contains(instances) || seen.rank == max_rank) continue;
-      seen.push_back(instances);
-      const graph apart = sums_after_loops(g, [&](const scan_call&) { return sums_along{instances}; }).run();
-      chunk_program chunks(apart, instances, {.trajectories = true});
-      if (chunks.passes() != 1 || chunks.gain() <= most) continue;
-      most = chunks.gain(), best = chunks.run();
-      own(best);  // before `apart` goes
-    }
+    for (int i = 1; i < x.dims.rank; ++i)
+      if (!is_symbol(x.dims[i]) && x.dims[i] >= least && !seen.contains(x.dims[i]) && seen.rank < max_rank) seen.push_back(x.dims[i]);
   }
-  return best;
+  return seen;
 }
+
+/// What chunks of so many instances are made of. (Each step is an evaluation of its own: compilers limit those.)
+template <class Whole, extent Instances> struct make_sums_apart {
+  constexpr graph operator()() const {
+    const auto sums_of = [](const scan_call&) { return sums_along{Instances}; };
+    return sums_after_loops(thaw(unchunked_graph<Whole>), sums_of).run();
+  }
+};
+template <class Whole, extent Instances> inline constexpr auto sums_apart_graph = freeze<make_sums_apart<Whole, Instances>{}>();
+/// The bytes that such chunks keep in caches; 0 if they gain nothing.
+constexpr extent gain_of_trajectories(const graph& g, extent instances) {
+  const chunk_program chunks(g, instances, {.trajectories = true});
+  return chunks.passes() == 1 ? chunks.gain() : 0;
+}
+template <class Whole> inline constexpr shape trajectory_extents = extents_of_trajectories(thaw(unchunked_graph<Whole>));
+/// The instances whose trajectories are best done in chunks, or 0.
+template <class Whole> constexpr extent best_trajectories() {
+  return []<int... I>(std::integer_sequence<int, I...>) {
+    extent best = 0, most = 0;
+    [[maybe_unused]] const auto consider = [&](extent instances, extent gain) {
+      if (gain > most) most = gain, best = instances;
+    };
+    (consider(trajectory_extents<Whole>[I], std::integral_constant<extent, gain_of_trajectories(thaw(sums_apart_graph<Whole, trajectory_extents<Whole>[I]>), trajectory_extents<Whole>[I])>::value), ...);
+    return best;
+  }(std::make_integer_sequence<int, trajectory_extents<Whole>.rank>());
+}
+template <class Whole, bool MayHave> inline constexpr extent trajectories_of = 0;
+template <class Whole> inline constexpr extent trajectories_of<Whole, true> = best_trajectories<Whole>();
 
 template <class Made, bool Cpu> inline constexpr bool may_have_trajectories_graph = false;
 template <class Made> inline constexpr bool may_have_trajectories_graph<Made, true> = may_have_trajectories(Made{}());
