@@ -20,7 +20,7 @@ constexpr auto slices = [](auto x) {  // [5,9]
 constexpr auto joins = [](auto x, auto y) {  // [2,3] [2,4]
   const auto halves = ct::split<2, 1>(y);
   return std::tuple(ct::concatenate<1>(x, y), ct::concatenate<-1>(y, x, y), ct::concatenate<0>(x, ct::slice<ct::full_extent, ct::range<0, 3>>(y)), ct::stack<0>(x, x * 2.0),
-                    ct::stack<-1>(x, x), halves[0], halves[1] * 3.0);
+                    ct::stack<-1>(x, x), halves[0], halves[1] * 3.0, ct::stack<1>(halves), ct::concatenate<0>(halves));
 };
 constexpr auto pads = [](auto x, auto v) {  // [2,3], scalar
   return std::tuple(ct::pad<ct::low<1, 0>, ct::high<0, 2>>(x, v), ct::pad<ct::low<-1, 1>, ct::high<0, -1>>(x, v), ct::pad<ct::low<0, 0>, ct::high<0, 0>>(x, v),

@@ -73,7 +73,7 @@ class merged_body {
     for (int n = 0; n < g_.size() && fits_; ++n) fits_ = works_by_instance(n);
     for (std::size_t k = 0; k < carries_; ++k) fits_ = fits_ && of_input(first_carry_ + k) == of_output(k);
     for (std::size_t o = 0; o < g_.outputs.size(); ++o) fits_ = fits_ && (!of_output(o).both() || of_output(o).second == of_output(o).first + 1);
-    return fits_;
+    return fits_ = fits_ && repeats_little();
   }
 
   /// Whether node n reduces one of the axes of an array that has both.
@@ -113,6 +113,21 @@ class merged_body {
     c.dims = {};
     c.op->infer(c);
     if (!b.failed() && c.dims != dims) b.fail(message{} << c.op->name << ": its axes of instances cannot be merged");
+  }
+
+  /// Whether what is computed along one of the axes alone, which would be repeated along the other, is a small part of all. Where a vmap of
+  /// tangents is in one of states, it is not: what the states need is computed once for all tangents.
+  constexpr bool repeats_little() const {
+    constexpr double most = 0.25;
+    double one = 0, all = 0;
+    for (int n = 0; n < g_.size(); ++n) {
+      const pair_places& p = places_[std::size_t(n)];
+      if (g_[n].is_input() || !p.any() || has_symbol(g_[n].dims)) continue;
+      const double operations = g_[n].op->flops * double(merged(g_[n].dims, p, pair_).size());
+      all += operations;
+      if (!p.both()) one += operations;
+    }
+    return one <= most * all;
   }
 
   constexpr void set(int n, const pair_places& p) {

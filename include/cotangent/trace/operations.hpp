@@ -433,6 +433,13 @@ template <extent... Axes, tensor X> constexpr auto squeeze(const X& x) { return 
 template <extent... E, tensor X> constexpr auto broadcast_to(const X& x) { return apply<broadcast_to_function{{E...}}>(x); }
 template <extent Axis, class... X> constexpr auto concatenate(const X&... x) { return apply_mixed<concatenate_function{int(Axis)}>(x...); }
 template <extent Axis, class... X> constexpr auto stack(const X&... x) { return apply_mixed<concatenate_function{int(Axis), true}>(x...); }
+/// The same of the elements of a std::array, as split returns.
+template <extent Axis, class X, std::size_t N> constexpr auto concatenate(const std::array<X, N>& parts) {
+  return std::apply([](const auto&... x) { return concatenate<Axis>(x...); }, parts);
+}
+template <extent Axis, class X, std::size_t N> constexpr auto stack(const std::array<X, N>& parts) {
+  return std::apply([](const auto&... x) { return stack<Axis>(x...); }, parts);
+}
 template <extent... Axes, tensor X> constexpr auto flip(const X& x) { return apply<flip_function{{Axes...}, sizeof...(Axes) == 0}>(x); }
 /// Elements shifted along an axis, those beyond the end coming back at the start. The shift is a C++ integer or an integer
 /// scalar var, of either sign and any size. JAX: jnp.roll(x, shift, axis).
