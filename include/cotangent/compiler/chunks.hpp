@@ -138,7 +138,7 @@ class chunk_program : by_instance {
   struct work {
     extent row_bytes = 0, kept_bytes = 0;    // that would go through memory; of products' results and what is read, which a chunk keeps
     extent shared_bytes = 0, sum_bytes = 0;  // of matrices, and of what is summed
-    extent apart_bytes = 0;                  // per row, of arrays in memory whose rows are not one piece
+    extent apart_bytes = 0, pieces = 0;      // of arrays in memory of which some rows are several pieces: per row, and how many pieces
     double flops = 0;                        // per row
     bool sums_products = false;              // of what is made of each row, or of rows that lie one after the other
     bool has_trajectories = false;           // what a loop keeps of each turn for another
@@ -156,7 +156,8 @@ class chunk_program : by_instance {
     };
     flag_list seen_apart = counted;
     const auto count_apart = [&](int n) {
-      if (!seen_apart[std::size_t(n)] && !is_in_one_piece(n)) w.apart_bytes += elements_of(n) * size_of(g_[n].type);
+      const extent pieces = pieces_of(n);
+      if (!seen_apart[std::size_t(n)] && pieces > 1) w.apart_bytes += elements_of(n) * size_of(g_[n].type), w.pieces += pieces;
       seen_apart[std::size_t(n)] = true;
     };
     const flag_list leaves = leaves_of(stage);
@@ -193,11 +194,11 @@ class chunk_program : by_instance {
     }
     return w;
   }
-  /// Whether some rows of node n's array are one piece of memory.
-  constexpr bool is_in_one_piece(int n) const {
-    for (int i = 0; i < axis_of(n); ++i)
-      if (g_[n].dims[i] != 1) return false;
-    return true;
+  /// How many pieces of memory some rows of node n's array are.
+  constexpr extent pieces_of(int n) const {
+    extent pieces = 1;
+    for (int i = 0; i < axis_of(n); ++i) pieces *= is_symbol(g_[n].dims[i]) ? run_time_count : g_[n].dims[i];
+    return pieces;
   }
   /// Of all turns, per row.
   constexpr double operations_of_loop(int n) const {
@@ -208,11 +209,12 @@ class chunk_program : by_instance {
     return operations * double(form.own[0]);
   }
   /// Whether a stage is better done in chunks: its arrays are larger than the caches that cores have for themselves, and much larger than
-  /// what each chunk uses and adds to; and, without loops, most are not to be cut into pieces, as those of features of samples would be.
+  /// what each chunk uses and adds to; and, without loops, most are not to be cut into short pieces, as those of features of samples would be.
   constexpr bool gains(const work& w) const {
-    constexpr extent least_bytes = 1 << 20;
+    constexpr extent least_bytes = 1 << 20, short_piece = 1024;
     const extent bytes = count() * w.row_bytes, rows = rows_of_chunk(w);
-    return (w.has_trajectories || (w.sums_products && 2 * w.apart_bytes <= w.row_bytes)) && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
+    const bool few_pieces = 2 * w.apart_bytes <= w.row_bytes || rows * w.apart_bytes >= short_piece * w.pieces;
+    return (w.has_trajectories || (w.sums_products && few_pieces)) && bytes >= least_bytes && bytes >= choices_.much * (w.shared_bytes + w.sum_bytes) && 2 * rows <= count() && (w.reads_rows || !is_symbol(instances_));
   }
   /// Rows of which the arrays fit into a cache, more where what they share needs one anyway. A divisor of all where there is one, best one
   /// of whole vectors and tiles of products.
