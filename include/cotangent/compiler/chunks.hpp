@@ -177,8 +177,7 @@ class chunk_program : by_instance {
           if (!made_here || is_product(o) || is_trajectory) w.kept_bytes += more;
         }
         if (!of_rows && !made_here && !is_number(o)) count_once(o, w.shared_bytes, all_elements_of(o));
-        if (of_rows && !made_here && !is_number(o)) w.reads_rows = true;
-        if (of_rows && !made_here && !is_number(o)) count_apart(o);
+        if (of_rows && !made_here && !is_number(o)) w.reads_rows = true, count_apart(o);
       }
       if (is_product(n)) {
         if (sums_[std::size_t(n)] && (contracted_axis(n, 0) == 0 && contracted_axis(n, 1) == 0)) w.sums_products = true;

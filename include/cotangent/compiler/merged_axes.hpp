@@ -425,14 +425,8 @@ template <class Make> struct make_merged {
     return r;
   }
 };
-template <class Make> inline constexpr auto merged_graph = freeze<make_merged<Make>{}>();
-template <class Make> struct thaw_merged {
-  constexpr graph operator()() const { return thaw(merged_graph<Make>); }
-};
-template <class Make, bool May> inline constexpr bool has_merged_axes = false;
-template <class Make> inline constexpr bool has_merged_axes<Make, true> = std::remove_cvref_t<decltype(merged_graph<Make>)>::sizes.outputs > 0;
 template <class Make> inline constexpr bool may_merge_axes_of = may_merge_axes(Make{}());
 /// The maker of the graph with merged axes, where there are some.
-template <class Make> using with_axes_merged = std::conditional_t<has_merged_axes<Make, may_merge_axes_of<Make>>, thaw_merged<Make>, Make>;
+template <class Make> using with_axes_merged = with_changes<make_merged<Make>, Make, may_merge_axes_of<Make>>;
 
 }  // namespace cotangent

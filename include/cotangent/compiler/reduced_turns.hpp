@@ -243,14 +243,8 @@ template <class Make> struct make_reduced_turns {
     return prune_results(std::move(g));
   }
 };
-template <class Make> inline constexpr auto reduced_turns_graph = freeze<make_reduced_turns<Make>{}>();
-template <class Make> struct thaw_reduced_turns {
-  constexpr graph operator()() const { return thaw(reduced_turns_graph<Make>); }
-};
-template <class Make, bool May> inline constexpr bool has_reduced_turns = false;
-template <class Make> inline constexpr bool has_reduced_turns<Make, true> = std::remove_cvref_t<decltype(reduced_turns_graph<Make>)>::sizes.outputs > 0;
 template <class Make> inline constexpr bool may_reduce_turns_of = may_reduce_turns(Make{}());
 /// The maker of the graph whose loops reduce over turns, where there are some.
-template <class Make> using with_turns_reduced = std::conditional_t<has_reduced_turns<Make, may_reduce_turns_of<Make>>, thaw_reduced_turns<Make>, Make>;
+template <class Make> using with_turns_reduced = with_changes<make_reduced_turns<Make>, Make, may_reduce_turns_of<Make>>;
 
 }  // namespace cotangent

@@ -192,4 +192,14 @@ template <graph_sizes S> constexpr graph thaw(const frozen_graph<S>& f) {
   return g;
 }
 
+/// What a pass makes of a graph, frozen. `Pass` returns a graph without outputs where it changes nothing.
+template <class Pass> inline constexpr auto passed_graph = freeze<Pass{}>();
+template <class Pass> struct thaw_passed {
+  constexpr graph operator()() const { return thaw(passed_graph<Pass>); }
+};
+template <class Pass, bool May> inline constexpr bool has_changes = false;
+template <class Pass> inline constexpr bool has_changes<Pass, true> = std::remove_cvref_t<decltype(passed_graph<Pass>)>::sizes.outputs > 0;
+/// The maker of the graph that `Pass` makes of that of `Make`, or `Make` where there are no changes; without `May` there are none.
+template <class Pass, class Make, bool May> using with_changes = std::conditional_t<has_changes<Pass, May>, thaw_passed<Pass>, Make>;
+
 }  // namespace cotangent
