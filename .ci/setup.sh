@@ -83,3 +83,17 @@ configure() {
   fi
   rm -f "$log"
 }
+
+# use_ccache: compilers called as "$cached COMPILER" take what they compiled before, in any folder, from ccache where it is installed.
+use_ccache() {
+  cached=
+  command -v ccache >/dev/null || return 0
+  cached=ccache
+  mkdir -p build
+  # What -march=native stands for, which ccache does not ask.
+  grep -m 1 -E '^(flags|Features)' /proc/cpuinfo >build/processor
+  export CCACHE_BASEDIR=$PWD CCACHE_EXTRAFILES=$PWD/build/processor CCACHE_MAXSIZE=4G
+  # A precompiled header is known by the text that it was made of (tests/meson.build), as its bytes differ each time.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true
+  export CCACHE_DEPEND=true  # GCC 12 crashes where it preprocesses with -fpch-deps
+}
