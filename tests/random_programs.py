@@ -101,6 +101,7 @@ class Body:
     def __init__(self, rng, prefix, arguments, most_elements, weights, differentiable, outer=None):
         self.rng, self.prefix, self.arguments, self.most, self.weights, self.differentiable = rng, prefix, arguments, most_elements, weights, differentiable
         self.outer = outer  # the body around a body of a loop or of vmap
+        self.element = outer.element if outer else "double"
         self.lines, self.values, self.count = [], [], 0
 
     def inner(self, values, most_elements, arguments=None):
@@ -201,14 +202,14 @@ def noise(body):
     x = body.pick(lambda v: is_static(v.shape))
     if x:
         shape = "".join(f", {e}" for e in x.shape)
-        body.add(f"{x.name} * (0.5 + ct::astype<double>(ct::random::uniform<float{shape}>(ct::random::key({body.rng.randrange(1000)}))))", x.shape, 1.5 * x.bound)
+        body.add(f"{x.name} * (0.5 + ct::astype<{body.element}>(ct::random::uniform<float{shape}>(ct::random::key({body.rng.randrange(1000)}))))", x.shape, 1.5 * x.bound)
 
 
 @operation(3)
 def narrow_integers(body):
     if x := body.pick(lambda v: v.is_argument):  # whose numbers are the same everywhere
         kind = body.rng.choice(["std::uint8_t", "std::int8_t", "std::uint16_t", "std::uint32_t"])
-        body.add(f"ct::astype<double>((ct::astype<{kind}>(ct::abs({x.name}) * 30.0) * 5 + 3) >> 1) * 0.01", x.shape, 2)
+        body.add(f"ct::astype<{body.element}>((ct::astype<{kind}>(ct::abs({x.name}) * 30.0) * 5 + 3) >> 1) * 0.01", x.shape, 2)
 
 
 # ---- views and shapes ----
@@ -683,6 +684,7 @@ def program(seed):
     element = "float" if mode == "value" and rng.random() < 0.25 else "double"
     arguments = Arguments(rng)
     body = Body(rng, "v", arguments, 240000 if any(size(s) > 80000 for s in shapes) else 150000, weights and {**{name: 0.6 for name in OPERATIONS}, **weights}, mode != "value")
+    body.element = element
     for j, shape in enumerate(shapes):
         arguments.names.append(f"a{j}")
         extents = [e for e in shape if e != RUN_TIME]
