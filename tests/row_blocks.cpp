@@ -137,6 +137,25 @@ constexpr auto used_sums = [](auto x) {
 };
 }  // namespace
 
+TEST_CASE("what reads other rows of a product waits for all of them") {
+  const auto x = between<double, 257, 257>(-1, 1), w = between<double, 257, 257>(-1, 1, 2);
+  const auto rolled = [](auto x, auto w) {
+    const auto p = ct::matmul(x, w) * 0.1;
+    return p + ct::roll<0>(p, 2);
+  };
+  check_jit(rolled, 1e-12, x, w);
+  CHECK(ct::jit(rolled).kernels(x, w).find("finished rows") == std::string::npos);
+  const auto derivatives = ct::grad([rolled](auto x, auto w) { return ct::sum(ct::square(ct::flip<0>(rolled(x, w) * ct::matmul(w, x)))); }, ct::wrt<0, 1>);
+  check_jit(derivatives, 1e-10, x, w);
+  // Along the rows there is nothing to wait for.
+  const auto along = [](auto x, auto w) {
+    const auto p = ct::matmul(x, w) * 0.1;
+    return p + ct::roll<1>(p, 2);
+  };
+  check_jit(along, 1e-12, x, w);
+  CHECK(ct::jit(along).kernels(x, w).find("finished rows") != std::string::npos);
+}
+
 TEMPLATE_TEST_CASE("sums over rows beside row by row steps", "", float, double) {
   using T = TestType;
   constexpr double tolerance = std::is_same_v<T, float> ? 3e-5 : 1e-12;

@@ -1075,6 +1075,18 @@ class scheduler {
     add_statement(s);
   }
 
+  /// Whether something that this kernel stores or sums depends on its statement i.
+  constexpr bool is_used(int i) const {
+    flag_list used;
+    used.assign(std::size_t(step_.statement_count), 0);
+    for (int k = step_.statement_count - 1; k > i; --k) {
+      const statement& s = out_.statements[std::size_t(step_.statements + k)];
+      if (s.what != statement::store && s.what != statement::reduce && !used[std::size_t(k)]) continue;
+      for (int r = 0; r < s.register_count; ++r) used[std::size_t(s.registers[r])] = 1;
+      for (int r = 0; r < s.indexed_strides.rank; ++r) used[std::size_t(s.indexed[r])] = 1;
+    }
+    return used[std::size_t(i)];
+  }
   /// Whether this kernel can run row by row as the gemm before it finishes rows.
   constexpr bool runs_after_rows(const group& x) {
     const int gemm = groups_[std::size_t(order_[std::size_t(current_ - 1)])].node;
@@ -1091,6 +1103,7 @@ class scheduler {
       if (s.what == statement::reduce && s.where.strides[0] == 0) return false;
       if (s.what != statement::load || out_.step_buffers[std::size_t(step_.buffers + s.buffer)] != result) continue;
       if (s.indexed_strides.rank > 0 || s.where.offset != 0 || !(s.where.strides == whole.strides)) return false;
+      if ((s.windowed & 1u) != 0 && is_used(i)) return false;  // of another row
       reads = true;
     }
     return reads;
