@@ -95,5 +95,6 @@ use_ccache() {
   export CCACHE_BASEDIR=$PWD CCACHE_EXTRAFILES=$PWD/build/processor CCACHE_MAXSIZE=4G
   # A precompiled header is known by the text that it was made of (tests/meson.build), as its bytes differ each time.
   export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true
+  export CCACHE_NOHASHDIR=true  # the folder in debugging information may be another
   export CCACHE_DEPEND=true  # GCC 12 crashes where it preprocesses with -fpch-deps
 }
