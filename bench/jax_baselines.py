@@ -575,6 +575,14 @@ def quadratic():
     return "quadratic forms of 100,000 vectors [10]", jax.vmap(lambda x, a: x @ (a @ x), (0, None)), (uniform(0.1, 1, 100000, 10), uniform(0.1, 1, 10, 10))
 
 
+def slope_of_layer():
+    return "Jacobian of tanh(W x), W [512, 512], by reverse mode", jax.jacrev(lambda x, w: jnp.tanh(w @ x)), (uniform(-0.1, 0.1, 512), uniform(-0.1, 0.1, 512, 512))
+
+
+def scaled_by_diagonals():
+    return "a matrix [512, 512] between two diagonal ones", lambda w, d, e: jnp.diag(d) @ (w @ jnp.diag(e)), (uniform(0.1, 1, 512, 512), uniform(0.1, 1, 512), uniform(0.1, 1, 512))
+
+
 def colours():
     image = jnp.array(np.random.default_rng(1).integers(0, 256, (512, 512, 3), np.uint8))
     return "colours of bytes [512, 512, 3] by a matrix [3, 3]", lambda x, m: x.astype(jnp.float32) @ m, (image, uniform(0.1, 1, 3, 3))
@@ -650,7 +658,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, relaxed, fitted, quadratic, colours, mean_square, transposed, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
+    for case in (bag_slope, relaxed, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

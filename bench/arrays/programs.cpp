@@ -1,4 +1,5 @@
-/// Small programs: Jacobi's iteration on what is inside of a grid, fits of curves, quadratic forms, random numbers.
+/// Small programs: Jacobi's iteration on what is inside of a grid, fits of curves, quadratic forms, Jacobians and diagonal matrices, random
+/// numbers.
 
 #include "arrays.hpp"
 
@@ -72,6 +73,26 @@ void quadratic_by_hand(float* y, const points& x, const form& a) {
   }
 }
 
+using vector = ct::array<float, 512>;
+using square_matrix = ct::array<float, 512, 512>;
+constexpr auto slope_of_layer = ct::jacrev([](auto x, auto w) { return ct::tanh(ct::matmul(w, x)); });
+void slope_of_layer_by_hand(float* y, const vector& x, const square_matrix& w) {
+  for (int i = 0; i < 512; ++i) {
+    const float* row = &w(i, 0);
+    float sums[16] = {}, sum = 0;
+    for (int j = 0; j < 512; j += 16)
+      for (int k = 0; k < 16; ++k) sums[k] += row[j + k] * x(j + k);
+    for (float s : sums) sum += s;
+    const float t = std::tanh(sum), slope = 1 - t * t;
+    for (int j = 0; j < 512; ++j) y[512 * i + j] = slope * row[j];
+  }
+}
+constexpr auto scaled_by_diagonals = [](auto w, auto d, auto e) { return ct::matmul(ct::diag(d), ct::matmul(w, ct::diag(e))); };
+void scaled_by_diagonals_by_hand(float* y, const square_matrix& w, const vector& d, const vector& e) {
+  for (int i = 0; i < 512; ++i)
+    for (int j = 0; j < 512; ++j) y[512 * i + j] = d(i) * (w(i, j) * e(j));
+}
+
 using key = ct::array<std::uint32_t, 2>;
 constexpr auto mean_square = [](auto k) { return ct::mean(ct::square(ct::random::uniform<float, 1000000>(k))); };
 void mean_square_by_hand(float* y, const key& k) {
@@ -108,6 +129,8 @@ void add_programs() {
       for (int k = 0; k < 50; ++k) y(i, k) += (0.6f + 0.0003f * float(i)) * std::exp(-0.8f * t(k)) + 0.7f;
   });
   row<points, form>("quadratic forms of 100,000 vectors [10]", quadratic, quadratic_by_hand, some_numbers);
+  row<vector, square_matrix>("Jacobian of tanh(W x), W [512, 512], by reverse mode", slope_of_layer, slope_of_layer_by_hand, [](bench::source& s, vector& x, square_matrix& w) { s.uniform(-0.1, 0.1, x, w); });
+  row<square_matrix, vector, vector>("a matrix [512, 512] between two diagonal ones", scaled_by_diagonals, scaled_by_diagonals_by_hand, some_numbers);
   row<key>("mean square of 1,000,000 uniform random numbers", mean_square, mean_square_by_hand, [](bench::source&, key& k) { k = ct::random::key(7); });
 }
 

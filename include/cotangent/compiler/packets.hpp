@@ -4,6 +4,7 @@
 
 #include <cotangent/compiler/bands.hpp>
 #include <cotangent/compiler/by_instance.hpp>
+#include <cotangent/compiler/diagonals.hpp>
 #include <cotangent/compiler/gathered_views.hpp>
 #include <cotangent/compiler/instances.hpp>
 #include <cotangent/compiler/merged_axes.hpp>
@@ -340,16 +341,20 @@ template <class Made, bool Packets> struct make_unchunked {
   constexpr graph operator()() const {
     using Make = with_views_moved<with_axes_merged<with_turns_reduced<Made>>>;
     if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));
-    else if constexpr (splits_loops<Make, may_split_graph<Make>>) return canonical(with_loops_split<Make>{}());
-    else if constexpr (packet_instances_of<Make, Packets> != 0) return canonical(with_packets<Make>{}());
-    else return canonical(Make{}());
+    else return of_arrays<with_diagonals<Make>>();
   }
 
  private:
+  /// The graph of a program that is not per instance as a whole.
+  template <class Make> static constexpr graph of_arrays() {
+    if constexpr (splits_loops<Make, may_split_graph<Make>>) return canonical(with_loops_split<Make>{}());
+    else if constexpr (packet_instances_of<Make, Packets> != 0) return canonical(with_packets<Make>{}());
+    else return canonical(Make{}());
+  }
   /// On devices a pass for each direction of sums would cost more than half of the pairs.
   static constexpr graph canonical(graph g) {
-    if constexpr (Packets) return canonicalize(with_phases(with_each_pair_once(std::move(g))));
-    else return canonicalize(with_phases(std::move(g)));
+    if constexpr (Packets) return canonicalize(with_transposes_undone(with_phases(with_each_pair_once(std::move(g)))));
+    else return canonicalize(with_transposes_undone(with_phases(std::move(g))));
   }
 };
 

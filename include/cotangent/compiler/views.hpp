@@ -2,6 +2,8 @@
 /// Views of computed values become computations on views, where views are all that reads them and no element is read twice: the
 /// whole is never stored, and each part is computed where it is needed, in the order in which it is needed.
 
+#include <algorithm>
+
 #include <cotangent/transforms/simplify.hpp>
 
 namespace cotangent {
@@ -100,6 +102,95 @@ class view_pass {
 /// what is computed before it: at most as many as its slice goes into the whole.
 constexpr graph with_views_inside(const graph& g) {
   view_pass pass(g);
+  if (pass.changes()) return pass.run();
+  return g;
+}
+
+/// Transposes of what is computed from transposes alone, as where the Jacobian of a product with a matrix has the directions last, which were the
+/// first axis before: the computation on the transposed operands, which are then none.
+class transpose_pass {
+ public:
+  explicit constexpr transpose_pass(const graph& g) : g_(g), r_(g, to_) {
+    to_.simplifying = true, to_.inlining = false;
+    uses_.assign(g.nodes.size(), 0);
+    for (int o : g.operands) ++uses_.items[o];
+    for (int o : g.outputs) ++uses_.items[o];
+  }
+  /// Whether there are such transposes.
+  constexpr bool changes() const {
+    for (int n = 0; n < g_.size(); ++n)
+      if (is_undone(n)) return true;
+    return false;
+  }
+  constexpr graph run() {
+    copy_inputs(r_);
+    for (int n = 0; n < g_.size(); ++n) {
+      if (g_[n].is_input()) continue;
+      if (is_undone(n)) r_.map.items[n] = transposed(g_.operand(n, 0), permutation(n));
+      else r_.copy(n);
+    }
+    return replayed(r_);
+  }
+
+ private:
+  const graph& g_;
+  builder to_;
+  replay r_;
+  sequence<int> uses_;
+
+  constexpr bool is_transpose(int n) const { return g_[n].op_id == primitive_of<transpose_p>.id; }
+  constexpr bool is_computed(int n) const { return !g_[n].is_input() && g_[n].op->kind == role::pointwise; }
+  constexpr shape permutation(int n) const {
+    shape p;
+    for (int i = 0; i < g_[n].dims.rank; ++i) p.push_back(g_.attribute(n, i));
+    return p;
+  }
+  constexpr bool is_undone(int n) const {
+    if (!is_transpose(n) || !is_computed(g_.operand(n, 0))) return false;
+    bool any = false;
+    int most = 64;
+    return undoes(permutation(n), g_.operand(n, 0), any, most) && any;
+  }
+  /// Whether x may as well be transposed where it is computed; `any`: whether something is then no longer transposed. Looks at `most` nodes.
+  constexpr bool undoes(const shape& p, int x, bool& any, int& most) const {
+    if (--most < 0) return false;
+    const node& v = g_[x];
+    if (v.dims.rank == 0) return true;
+    if (v.is_input()) return false;
+    if (v.op_id == primitive_of<constant_p>.id || v.op_id == primitive_of<iota_p>.id) return true;
+    if (is_transpose(x)) {
+      for (int i = 0; i < v.dims.rank; ++i)
+        if (g_.attribute(x, int(p[i])) != i) return false;
+      return any = true;
+    }
+    if (v.op_id == primitive_of<broadcast_in_dim_p>.id) {
+      extent last = -1;  // what is broadcast keeps the order of its axes
+      for (int i = 0; i < g_[g_.operand(x, 0)].dims.rank; ++i) {
+        const extent to = std::find(p.begin(), p.end(), g_.attribute(x, v.dims.rank + i)) - p.begin();
+        if (to < last) return false;
+        last = to;
+      }
+      return true;
+    }
+    if (!is_computed(x) || uses_.items[x] != 1) return false;
+    for (int k = 0; k < v.operand_count; ++k)
+      if (!undoes(p, g_.operand(x, k), any, most)) return false;
+    return true;
+  }
+  constexpr value transposed(int x, const shape& p) {
+    if (g_[x].dims.rank == 0) return r_.map.items[x];
+    if (!is_computed(x)) return transpose(r_.map.items[x], p);
+    sequence<value> operands;
+    for (int k = 0; k < g_[x].operand_count; ++k) operands.push_back(transposed(g_.operand(x, k), p));
+    call c = r_.at(x);
+    c.operands = operands.data();
+    return to_.emit(c);
+  }
+};
+
+/// The graph with such transposes undone.
+constexpr graph with_transposes_undone(graph g) {
+  transpose_pass pass(g);
   if (pass.changes()) return pass.run();
   return g;
 }

@@ -130,6 +130,7 @@ constexpr value standard_basis(builder& b, dtype type, const shape& dims) {
   extent n = 1;
   for (extent e : dims) n = b.symbols.combine(symbol::product, n, e);
   const shape all = insert(dims, 0, n);
+  if (n == 1) return constant(b, type, all, 1);
   call c;
   c.op = &primitive_of<basis_p>, c.type = type, c.attributes = all.dims, c.attribute_count = all.rank;
   return b.emit(c);
