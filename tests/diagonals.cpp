@@ -33,7 +33,7 @@ constexpr auto diagonal_matrices = [](auto w, auto d, auto e) {  // [m, n] [n] [
   return std::tuple(ct::matmul(w, right), ct::matmul(left, w), both, ct::matmul(left, ct::matmul(left + one, w)), ct::matmul(ct::transpose(w), left * 2.0 - left), ct::matmul(right, d),
                     ct::sum(right), ct::sum(left, ct::axis<0>), ct::sum(left * ct::expand_dims<0>(e), ct::axis<1>), ct::einsum<"ij,kj->ki">(right, w), ct::einsum<"ij,ij->">(left, left),
                     ct::matmul(one, w) - w, ct::matmul(ct::where(one > 0.5, 3.0, 0.0), w), ct::matmul(ct::transpose(left), w), ct::matmul(left, left), left * 0.5,
-                    ct::reshape<ct::dyn>(ct::matmul(left, w)), ct::max(left), ct::matmul(ct::exp(left) - 1.0, w), ct::matmul(ct::where(one > 0.5, one, 1.0), w));
+                    ct::reshape<ct::dyn>(ct::matmul(left, w)), ct::max(left), ct::matmul(ct::exp(left) - 1.0, w), ct::matmul(ct::where(one > 0.5, one, 1.0), w), ct::matmul(one * ct::sum(e), w));
 };
 constexpr auto slopes = ct::grad([](auto w, auto d, auto e) {
   const auto [wr, lw, both, more] = [&] {
@@ -42,6 +42,15 @@ constexpr auto slopes = ct::grad([](auto w, auto d, auto e) {
   }();
   return ct::sum(ct::sin(wr)) + ct::sum(ct::square(lw)) + ct::sum(both * more);
 }, ct::wrt<0, 1, 2>);
+/// Choices where two indices are the same, of numbers and by other conditions as well.
+constexpr auto of_choices = [](auto w, auto e) {  // [40, 50] [40]
+  const auto i = ct::iota<std::int32_t, 40>();
+  const auto same = ct::expand_dims<1>(i) == i;
+  const auto some = ct::where(same, ct::expand_dims<1>(e) > 0, false);
+  return std::tuple(ct::matmul(ct::where(same, e, 0.0), w), ct::matmul(ct::where(same, 2.0, 0.0), w), ct::matmul(ct::where(same, ct::sum(e), 0.0), w), ct::matmul(ct::where(some, ct::expand_dims<1>(e), 0.0), w),
+                    ct::matmul(ct::where(same, e, 1.0), w), ct::matmul(ct::where(same, 0.0, ct::expand_dims<1>(e) + e), w), ct::matmul(ct::astype<double>(some) * e, w), ct::sum(ct::where(same, e, 0.0)),
+                    ct::matmul(ct::astype<double>(ct::logical_or(same, some)), w), ct::matmul(ct::astype<double>(same) + ct::astype<double>(some), w));
+};
 /// Transposes of what is computed from transposes.
 constexpr auto turned_back = [](auto w, auto a, auto b) { return ct::transpose(ct::exp(ct::transpose(w)) * a + ct::expand_dims<1>(b)); };  // [m, n] [m] [n]
 constexpr auto turned = [](auto x, auto a) {  // [p, m, n] [m, n]
@@ -78,6 +87,7 @@ TEST_CASE("Jacobians of products: with respect to matrices, and of batches") {
   check_jit(of_batches, 1e-12, between<double, 5, 24>(-1, 1), between<double, 40, 24>(-1, 1, 1), between<double, 5, 40, 24>(-1, 1, 2));
   check_jit(of_batches, 1e-12, between<double, 0, 24>(-1, 1), between<double, 40, 24>(-1, 1, 1), between<double, 0, 40, 24>(-1, 1, 2));
 }
+TEST_CASE("choices where two indices are the same") { check_jit(of_choices, 1e-13, between<double, 40, 50>(-1, 1), between<double, 40>(-1, 1, 1)); }
 TEST_CASE("transposes of what is computed from transposes") {
   check_jit(turned_back, 1e-14, between<double, 70, 90>(-1, 1), between<double, 70>(-1, 1, 1), between<double, 90>(-1, 1, 2));
   check_jit(turned, 1e-14, between<double, 7, 70, 90>(-1, 1), between<double, 70, 90>(-1, 1, 1));
@@ -91,5 +101,6 @@ TEST_CASE("no product is left of what an array on a diagonal is multiplied with"
   STATIC_REQUIRE(ct::jit(ct::jacrev(layer)).cost(vector{}, matrix{}, vector{}).flops < 8e4);
   STATIC_REQUIRE(ct::jit([](auto d, auto w) { return ct::matmul(ct::diag(d), w); }).cost(vector{}, matrix{}).flops < 2e4);
   STATIC_REQUIRE(ct::jit([](auto d, auto w) { return ct::matmul(w, ct::diag(d)); }).cost(vector{}, matrix{}).flops < 2e4);
+  STATIC_REQUIRE(ct::jit([](auto d, auto w) { return ct::matmul(ct::where(ct::expand_dims<1>(ct::iota<std::int32_t, 100>()) == ct::iota<std::int32_t, 100>(), d, 0.0), w); }).cost(vector{}, matrix{}).flops < 2e4);
   STATIC_REQUIRE(ct::jit(ct::hessian([](auto x, auto w, auto b) { return ct::sum(layer(x, w, b)); })).cost(vector{}, matrix{}, vector{}).flops < 2.5e6);  // W^T D W is one
 }

@@ -51,8 +51,9 @@ class diagonal_pass {
   /// Whether a graph may have such arrays, and products or sums of them.
   static constexpr bool concerns(const graph& g) {
     bool source = false, product = false;
-    for (const node& x : g.nodes) {
-      source = source || x.op_id == primitive_of<basis_p>.id || x.op_id == primitive_of<eq_p>.id;
+    for (int n = 0; n < g.size(); ++n) {
+      const node& x = g[n];
+      source = source || x.op_id == primitive_of<basis_p>.id || (x.op_id == primitive_of<eq_p>.id && counted_axis(g, g.operand(n, 0)) >= 0);
       product = product || x.op_id == primitive_of<dot_general_p>.id || x.op_id == primitive_of<reduce_sum_p>.id;
     }
     return source && product;
@@ -103,14 +104,18 @@ class diagonal_pass {
     d.axis = 0, d.core = constant(to_, x.type, {x.dims[0]}, 1);
     return d;
   }
+  /// The axis whose indices node n has, or -1.
+  static constexpr int counted_axis(const graph& g, int n) {
+    const int from = g[n].op_id == primitive_of<broadcast_in_dim_p>.id ? g.operand(n, 0) : n;
+    if (g[from].op_id != primitive_of<iota_p>.id) return -1;
+    const int axis = int(g.attribute(from, g[from].attribute_count - 1)), to = from == n ? axis : int(g.attribute(n, g[n].dims.rank + axis));
+    return g[from].dims[axis] == g[n].dims[to] ? to : -1;
+  }
   /// Where the indices along two axes are the same.
   constexpr diagonal_array of_comparison(int n) {
-    const auto axis = [&](int k) {
-      const int o = g_.operand(n, k);
-      return is(o, primitive_of<iota_p>.id) && g_[o].dims.rank == g_[n].dims.rank ? int(g_.attribute(o, g_[o].attribute_count - 1)) : -1;
-    };
-    const int a = axis(0), b = axis(1);
     const shape& dims = g_[n].dims;
+    const auto axis = [&](int k) { return g_[g_.operand(n, k)].dims.rank == dims.rank ? counted_axis(g_, g_.operand(n, k)) : -1; };
+    const int a = axis(0), b = axis(1);
     if (a < 0 || b < 0 || a == b || dims[a] != dims[b]) return {};
     diagonal_array d;
     d.axis = a, d.split = {dims[a]}, d.partners = {extent(b)};
@@ -120,7 +125,6 @@ class diagonal_pass {
 
   constexpr diagonal_array of_pointwise(int n) {
     const call c = r_.at(n);
-    const bool chooses = is(n, primitive_of<select_p>.id);
     diagonal_array d;
     for (int k = 0; k < c.count; ++k)
       if (const diagonal_array& x = of_operand(n, k)) {
@@ -128,10 +132,9 @@ class diagonal_pass {
         d = x;
       }
     if (!d) return {};
-    const bool chosen = chooses && of_operand(n, 0);  // a choice between something on the diagonal and zero elsewhere
-    if (chosen ? !is_zero(c[2]) || of_operand(n, 1) : !is_linear(n, c)) return {};
+    const bool chosen = is(n, primitive_of<select_p>.id) && of_operand(n, 0);  // a choice between something on the diagonal and zero elsewhere
+    if (chosen ? !is_zero(c[2]) : !is_linear(n, c)) return {};
     const shape core = d.core_dims(g_[n].dims);
-    if (chosen) return with_core(d, on_diagonal(c[1], d, core));
     sequence<value> operands;
     for (int k = 0; k < c.count; ++k) {
       const diagonal_array& x = of_operand(n, k);
@@ -140,7 +143,8 @@ class diagonal_pass {
     }
     call e = c;
     e.operands = operands.data();
-    return with_core(d, to_.emit(e));
+    const value made = to_.emit(e);
+    return with_core(d, made.rank() == core.rank ? made : broadcast_in_dim(made, core, {}));
   }
   /// Whether call n is zero where those of its operands are that are zero but on a diagonal.
   constexpr bool is_linear(int n, const call& c) {
@@ -194,7 +198,7 @@ class diagonal_pass {
     shape same = filled(from.rank, -1);
     const auto walk = [&](int i, int j, int step) {
       while (i >= 0 && i < from.rank && j >= 0 && j < to.rank) {
-        if (from[i] == to[j]) same[i] = j, i += step, j += step;
+        if (from[i] == to[j]) same[i] = same.contains(j) ? -1 : j, i += step, j += step;
         else if (from[i] == 1) i += step;
         else if (to[j] == 1) j += step;
         else break;
@@ -249,7 +253,7 @@ class diagonal_pass {
     return d;
   }
   constexpr diagonal_array of_product(int n, int k) {
-    constexpr extent least = 16;  // as many multiply-adds are more work than the choices and zeros of a result that is a diagonal array
+    constexpr extent least = 16;  // fewer multiply-adds are less work than the zeros of a result that is such an array again
     diagonal_array x = of_operand(n, k);
     const dot_dimensions dimensions = dot_general_p::dimensions(r_.at(n));
     const shape &batch = k == 0 ? dimensions.lhs_batch : dimensions.rhs_batch, &other_batch = k == 0 ? dimensions.rhs_batch : dimensions.lhs_batch;
