@@ -376,18 +376,14 @@ class diagonal_pass {
 template <class Make> struct make_diagonals {
   constexpr graph operator()() const {
     const graph g = Make{}();
-    if (!diagonal_pass::concerns(g)) return {};
     diagonal_pass pass(g);
     const graph r = pass.run();
     if (!pass.changed()) return {};
     return r;
   }
 };
-template <class Make> inline constexpr auto diagonals_graph = freeze<make_diagonals<Make>{}>();
-template <class Make> struct thaw_diagonals {
-  constexpr graph operator()() const { return thaw(diagonals_graph<Make>); }
-};
-template <class Make>
-using with_diagonals = std::conditional_t<(std::remove_cvref_t<decltype(diagonals_graph<Make>)>::sizes.outputs > 0), thaw_diagonals<Make>, Make>;
+template <class Make> inline constexpr bool may_have_diagonals = diagonal_pass::concerns(Make{}());
+/// The maker of that graph, or Make where there are none.
+template <class Make> using with_diagonals = with_changes<make_diagonals<Make>, Make, may_have_diagonals<Make>>;
 
 }  // namespace cotangent

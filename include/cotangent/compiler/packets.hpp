@@ -11,6 +11,7 @@
 #include <cotangent/compiler/pairs.hpp>
 #include <cotangent/compiler/phases.hpp>
 #include <cotangent/compiler/points.hpp>
+#include <cotangent/compiler/products_after_loops.hpp>
 #include <cotangent/compiler/reduced_turns.hpp>
 
 namespace cotangent {
@@ -339,7 +340,7 @@ template <class Make, extent Lanes> struct make_packet_body {
 /// The canonical graph of what `Made` returns, but for chunks. `Packets`: whether those that run it can run packets.
 template <class Made, bool Packets> struct make_unchunked {
   constexpr graph operator()() const {
-    using Make = with_views_moved<with_axes_merged<with_turns_reduced<Made>>>;
+    using Make = with_views_moved<with_axes_merged<with_products_after_loops<with_turns_reduced<Made>>>>;
     if constexpr (is_per_instance_graph<Make>) return canonical(thaw(per_instance_graph<Make>));
     else return of_arrays<with_diagonals<Make>>();
   }
