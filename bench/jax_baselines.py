@@ -218,6 +218,14 @@ def heat_loss(k, start, seen):
     return jnp.sum((end - seen) ** 2)
 
 
+def network_loss(w, u, xs):
+    def step(h, x):
+        h = jnp.tanh(w @ h + u @ x)
+        return h, jnp.sum(jnp.square(h))
+
+    return jnp.sum(jax.lax.scan(step, jnp.zeros(512, jnp.float32), xs)[1])
+
+
 def loops():
     recurrence = jax.jit(lambda a, c: jax.lax.fori_loop(0, 1000000, lambda _, c: a * c + 1.0, c))
     with jax.enable_x64(True):
@@ -232,6 +240,9 @@ def loops():
     for direction, f in ("forward", jax.jit(heat_loss)), ("grad", jax.jit(jax.grad(heat_loss))):
         case = f"heat equation, 64 x 64, 500 steps, {direction}"
         record("loops", case, timed(lambda: jax.block_until_ready(f(k, u, seen)), repetitions=25))
+    network = [a * jnp.sin(1.37 * jnp.arange(m * n, dtype=jnp.float32) + b).reshape(m, n) for m, n, a, b in ((512, 512, 0.05, 0), (512, 32, 0.3, 1), (200, 32, 1, 2))]
+    slope = jax.jit(jax.grad(network_loss, (0, 1)))
+    record("loops", "recurrent network [512], 200 steps, grad", timed(lambda: jax.block_until_ready(slope(*network)), repetitions=25))
     used = jax.jit(jax.grad(heat_loss)).lower(k, u, seen).compile().memory_analysis()
     mib = (used.temp_size_in_bytes + used.output_size_in_bytes) / 2**20
     rows.append({"group": "loops", "case": f"{case}, peak memory", "threads": threads, "ms": mib, "unit": "MiB"})

@@ -1,5 +1,5 @@
 #pragma once
-/// Loops: what a turn costs, a rigid body of 12 scalar states, and an inverse heat problem, a file each.
+/// Loops: what a turn costs, a rigid body of 12 scalar states, an inverse heat problem, and a recurrent network, a file each.
 
 #include <cmath>
 #include <cstdio>
@@ -16,6 +16,7 @@ namespace loops {
 namespace ct = cotangent;
 
 void add_heat_equation();
+void add_network();
 void add_recurrence();
 void add_rigid_body();
 

@@ -8,5 +8,6 @@ int main(int argc, char** argv) {
   loops::add_recurrence();
   loops::add_rigid_body();
   loops::add_heat_equation();
+  loops::add_network();
   return bench::run(argc, argv);
 }
