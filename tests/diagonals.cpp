@@ -28,8 +28,10 @@ constexpr auto of_batches = [](auto x, auto w, auto v) {  // [b, n] [m, n] [b, m
                     ct::vmap(ct::hessian([f](auto x, auto w) { return ct::sum(f(x, w)); }))(x, v));
 };
 constexpr auto diagonal_matrices = [](auto w, auto d, auto e) {  // [m, n] [n] [m]
-  const auto left = ct::diag(e), right = ct::diag(d);
-  const auto both = ct::matmul(left, ct::matmul(w, right)), one = ct::eye_like(left);
+  const auto left = ct::diag(e);
+  const auto right = ct::diag(d);
+  const auto both = ct::matmul(left, ct::matmul(w, right));
+  const auto one = ct::eye_like(left);
   return std::tuple(ct::matmul(w, right), ct::matmul(left, w), both, ct::matmul(left, ct::matmul(left + one, w)), ct::matmul(ct::transpose(w), left * 2.0 - left), ct::matmul(right, d),
                     ct::sum(right), ct::sum(left, ct::axis<0>), ct::sum(left * ct::expand_dims<0>(e), ct::axis<1>), ct::einsum<"ij,kj->ki">(right, w), ct::einsum<"ij,ij->">(left, left),
                     ct::matmul(one, w) - w, ct::matmul(ct::where(one > 0.5, 3.0, 0.0), w), ct::matmul(ct::transpose(left), w), ct::matmul(left, left), left * 0.5,
