@@ -138,15 +138,6 @@ TEST_CASE("products added to what is there") {
   }
 }
 
-TEST_CASE("small products of sizes known at compile time") {
-  const auto a = numbers<float>(15, 1), b = numbers<float>(35, 2);
-  std::vector<float> c(21);
-  ct::host::small_gemm<float, 3, 7, 5, 5, 1, 7, 1>(a.data(), b.data(), c.data());
-  CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 5, 1}, {b.data(), 7, 1}));
-  ct::host::small_gemm<float, 3, 7, 5, 1, 3, 1, 5>(a.data(), b.data(), c.data());
-  CHECK(c == naive<float>(1, 3, 7, 5, {a.data(), 1, 3}, {b.data(), 1, 5}));
-}
-
 using ct::matrix_part;
 
 /// Sets what lies outside a part of an m x n matrix, whose first element is (i0, j0) of the whole, to zero.

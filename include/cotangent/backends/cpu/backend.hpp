@@ -10,6 +10,7 @@
 #include <cotangent/backends/cpu/maths.hpp>
 #include <cotangent/backends/cpu/packets.hpp>
 #include <cotangent/backends/cpu/scatter.hpp>
+#include <cotangent/backends/cpu/small_products.hpp>
 #include <cotangent/backends/cpu/sort.hpp>
 #include <cotangent/backends/cpu/turned.hpp>
 #include <cotangent/backends/cpu/turns.hpp>
@@ -104,30 +105,31 @@ template <class Executable> struct steps {
     const T* a = static_cast<const T*>(buffers[0]);
     const T* b = static_cast<const T*>(buffers[1]);
     T* c = static_cast<T*>(buffers[2]);
+    using small = host::small_product<T, product[1], product[2], contracted, Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]),
+                                      Executable::stride_of(right, where[4]), Executable::stride_of(right, where[5])>;
     if constexpr (is_small_gemm<Step>()) {
-      constexpr extent m = product[1], n = product[2];
       for (extent q = first; q < (last < 0 ? product[0] : last); ++q)
-        host::small_gemm<T, m, n, contracted, Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]), Executable::stride_of(right, where[4]),
-                         Executable::stride_of(right, where[5])>(a + q * Executable::stride_of(left, where[0]), b + q * Executable::stride_of(right, where[3]), c + q * m * n);
+        small::run(a + q * Executable::stride_of(left, where[0]), b + q * Executable::stride_of(right, where[3]), c + q * small::rows * small::columns);
     } else {
       const auto [batches, m, n, k, left_strides, right_strides] = Executable::template product_of<Step>(s);
       host::matrix_operand<T> ma{a, left_strides[1], left_strides[2], left_strides[0]}, mb{b, right_strides[1], right_strides[2], right_strides[0]};
       ma.data = ma.at(first, 0, 0), mb.data = mb.at(first, 0, 0), c += first * m * n;
       const extent batch = last < 0 ? batches : last - first;
-      constexpr host::gemm_form form = form_of_gemm<Step>();
+      const auto multiply = [&, m = m, n = n, k = k](const auto& after) {
+        if constexpr (has_small_products<Step>()) host::small_gemm<small>(batch, ma, mb, c, after);
+        else host::gemm<T, form_of_gemm<Step>()>(batch, m, n, k, ma, mb, c, after);
+      };
       if constexpr (Step + 1 < step_count) {
         if constexpr (plan.steps[Step + 1].after_rows) {
           constexpr cotangent::step next = plan.steps[Step + 1];
           void* rows_buffers[next.buffer_count > 0 ? next.buffer_count : 1];
           extent rows_extents[next.slot_count > 0 ? next.slot_count : 1];
           Executable::template local_arguments<Step + 1>(s, rows_buffers, rows_extents);
-          host::gemm<T, form>(batch, m, n, k, ma, mb, c, [&](extent, extent first, extent last) {
-            host::run_rows<typename lowered::template kernel_of<Step + 1>>(rows_buffers, rows_extents, first, last);
-          });
+          multiply([&](extent, extent first, extent last) { host::run_rows<typename lowered::template kernel_of<Step + 1>>(rows_buffers, rows_extents, first, last); });
           return;
         }
       }
-      host::gemm<T, form>(batch, m, n, k, ma, mb, c);
+      multiply(host::keep_rows());
     }
   }
 
@@ -162,20 +164,30 @@ template <class Executable> struct steps {
     (void)done;
   }
 
-  /// Whether a gemm is so small that it is a few loops over numbers: it runs in one thread, and the kernel on its rows by itself.
+  /// The extents m, n, k of a step's product.
+  template <int Step> static constexpr shape extents_of_product() {
+    constexpr int n = plan.steps[Step].node;
+    constexpr extent axis = graph.attributes[std::size_t(graph.nodes[n].attributes) + 2];
+    return {graph.nodes[n].dims[1], graph.nodes[n].dims[2], axis < 0 ? 1 : graph.nodes[Executable::template operand_node<n, 0>()].dims[int(axis)]};
+  }
+  /// Whether each product of a gemm's batch is a small_product.
+  template <int Step> static constexpr bool has_small_products() {
+    constexpr bare_node x = graph.nodes[plan.steps[Step].node];
+    constexpr shape product = extents_of_product<Step>();
+    constexpr extent small = 32;
+    return !has_symbol(product) && product[0] <= small && product[1] <= small && product[2] <= small && !gemm_p::adds(graph.attributes.data() + x.attributes, x.attribute_count);
+  }
+  /// Whether a gemm is so small that it runs in one thread, and the kernel on its rows by itself.
   template <int Step> static constexpr bool is_small_gemm() {
     constexpr int n = plan.steps[Step].node;
     if constexpr (n < 0) return false;
     else if constexpr (graph.nodes[n].op_id != primitive_of<gemm_p>.id) return false;
     else {
-      constexpr shape p = graph.nodes[n].dims;
-      constexpr extent axis = graph.attributes[std::size_t(graph.nodes[n].attributes) + 2];
-      constexpr extent k = axis < 0 ? 1 : graph.nodes[Executable::template operand_node<n, 0>()].dims[int(axis)];
-      constexpr extent small = 16, few_terms = 4, few_rows = 8, short_row = 128, little_work = 1 << 16, half_vector = native_lanes<type_of<graph.nodes[n].type>> / 2;
-      if (gemm_p::adds(graph.attributes.data() + graph.nodes[n].attributes, graph.nodes[n].attribute_count)) return false;
-      if constexpr (has_symbol(p) || is_symbol(k) || k > small) return false;
-      else if constexpr (p[0] == 1 && p[1] <= small && p[2] <= small) return true;
-      else return k <= few_terms && (p[1] < few_rows || p[2] < half_vector) && p[2] <= short_row && p.size() * k <= little_work;
+      constexpr extent batch = graph.nodes[n].dims[0], few_terms = 4, few_rows = 8, short_row = 128, little_work = 1 << 16, half_vector = native_lanes<type_of<graph.nodes[n].type>> / 2;
+      constexpr shape product = extents_of_product<Step>();
+      if constexpr (is_symbol(batch) || has_symbol(product) || gemm_p::adds(graph.attributes.data() + graph.nodes[n].attributes, graph.nodes[n].attribute_count)) return false;
+      else if constexpr (batch == 1 && has_small_products<Step>()) return true;
+      else return product[2] <= few_terms && (product[0] < few_rows || product[1] < half_vector) && product[1] <= short_row && batch * product.size() <= little_work;
     }
   }
 

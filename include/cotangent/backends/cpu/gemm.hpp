@@ -188,6 +188,14 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
   }
 }
 
+/// visit(q) for the products of a batch, so many of them a task.
+template <class Visit> void each_product(extent batch, extent together, const Visit& visit) {
+  parallel_for(blocks_of(batch, together), [&](extent t) {
+    const extent last = (t + 1) * together < batch ? (t + 1) * together : batch;
+    for (extent q = t * together; q < last; ++q) visit(q);
+  });
+}
+
 /// c = a b for a batch of products: a is [batch, m, k], b is [batch, k, n], c is [batch, m, n], row-major and
 /// contiguous, overlapping neither. Each operand has stride 1 along its rows or along its columns (a
 /// transposed matrix is read in place). An empty sum (k == 0) is 0. Integers wrap; bool is "or of ands".
@@ -203,14 +211,11 @@ void gemm(extent batch, extent m, extent n, extent k, matrix_operand<T> a, matri
       for (extent s = 0; s < columns; ++s) to[r * n + s] = T(0);
   };
   const gemm_blocks cut = gemm_blocks::of(batch, m, n, k);
-  const extent down = blocks_of(m, cut.rows), across = blocks_of(n, cut.columns), together = blocks_of(batch, cut.products);
-  if (down * across * together == 1 || down * across == 1) {
-    parallel_for(together, [&](extent t) {
-      const extent last = (t + 1) * cut.products < batch ? (t + 1) * cut.products : batch;
-      for (extent q = t * cut.products; q < last; ++q) {
-        block(q, 0, 0, m, n);
-        after(q, extent(0), m);
-      }
+  const extent down = blocks_of(m, cut.rows), across = blocks_of(n, cut.columns);
+  if (down * across == 1) {
+    each_product(batch, cut.products, [&](extent q) {
+      block(q, 0, 0, m, n);
+      after(q, extent(0), m);
     });
     return;
   }
@@ -226,15 +231,14 @@ void gemm(extent batch, extent m, extent n, extent k, matrix_operand<T> a, matri
   });
 }
 
-/// c = a b for sizes and strides known at compile time, of few terms and short rows: a row is in registers or nearby.
-template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, extent BRow, extent BColumn>
-inline __attribute__((always_inline)) void small_gemm(const T* a, const T* b, T* c) {
-  for (extent i = 0; i < M; ++i) {
-    T row[N > 0 ? N : 1] = {};
-    for (extent p = 0; p < K; ++p)
-      for (extent j = 0; j < N; ++j) row[j] = plus_product(row[j], a[i * ARow + p * AColumn], b[p * BRow + j * BColumn]);
-    for (extent j = 0; j < N; ++j) c[i * N + j] = row[j];
-  }
+/// The same of products each of which is a small_product.
+template <class Product, class T, class After = keep_rows>
+void small_gemm(extent batch, matrix_operand<T> a, matrix_operand<T> b, T* c, const After& after = {}) {
+  if (batch <= 0) return;
+  each_product(batch, gemm_blocks::of(batch, Product::rows, Product::columns, Product::terms).products, [&](extent q) {
+    Product::run(a.at(q, 0, 0), b.at(q, 0, 0), c + q * Product::rows * Product::columns);
+    after(q, extent(0), Product::rows);
+  });
 }
 
 }  // namespace cotangent::host

@@ -166,9 +166,10 @@ template <class T> struct tiled_product {
       if (const extent below = vectors_of(i + r + Rows - j - s); t.adds && below < vectors) vectors = below < 0 ? 0 : below;
     while (vectors > 0) {
       const int wide = width_of_panel(vectors);
+      const range terms_here = terms_of<Triangles>(r, r + Rows, s, s + wide * lanes, t);
       const auto add_tile = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
-        if (s + Vectors * lanes <= t.to) tile<Triangles, Rows, Vectors, false>(r, s, t);
-        else tile<Triangles, Rows, Vectors, true>(r, s, t);
+        if (s + Vectors * lanes <= t.to) tile<Triangles.b, Rows, Vectors, false>(r, s, t, terms_here);
+        else tile<Triangles.b, Rows, Vectors, true>(r, s, t, terms_here);
       };
       if (wide == tile_vectors) add_tile(std::integral_constant<int, tile_vectors>());
       else if (wide == 2) add_tile(std::integral_constant<int, 2>());
@@ -176,20 +177,29 @@ template <class T> struct tiled_product {
       s += wide * lanes, vectors -= wide;
     }
   }
-  /// `Partial`: the last vector has columns beyond the result.
-  template <product_triangles Triangles, int Rows, int Vectors, bool Partial> void tile(extent r, extent s, const terms& t) const {
-    const extent i0 = i + r, i1 = i0 + Rows, j0 = j + s, j1 = j0 + Vectors * lanes;
-    extent first = t.first, last = t.last;
-    const auto from = [&](extent p) { first = first > p ? first : p; };
-    const auto to = [&](extent p) { last = last < p ? last : p; };
+  struct range {
+    extent first, last;
+  };
+  /// The terms that are not zero of the rows [r0, r1) and the columns [s0, s1).
+  template <product_triangles Triangles> range terms_of(extent r0, extent r1, extent s0, extent s1, const terms& t) const {
+    const extent i0 = i + r0, i1 = i + r1, j0 = j + s0, j1 = j + s1;
+    range p = {t.first, t.last};
+    const auto from = [&](extent at) { p.first = p.first > at ? p.first : at; };
+    const auto to = [&](extent at) { p.last = p.last < at ? p.last : at; };
     if constexpr (Triangles.a == matrix_part::lower) to(i1);
     if constexpr (Triangles.a == matrix_part::upper) from(i0);
     if constexpr (Triangles.b == matrix_part::lower) from(j0);
     if constexpr (Triangles.b == matrix_part::upper) to(j1);
     if constexpr (Triangles.c == matrix_part::lower)
-      if (i1 <= j0) last = first;
+      if (i1 <= j0) p.last = p.first;
     if constexpr (Triangles.c == matrix_part::upper)
-      if (j1 <= i0) last = first;
+      if (j1 <= i0) p.last = p.first;
+    return p;
+  }
+  /// B: the part of b that is not zero. `Partial`: the last vector has columns beyond the result.
+  template <matrix_part B, int Rows, int Vectors, bool Partial> void tile(extent r, extent s, const terms& t, range terms_here) const {
+    extent first = terms_here.first;
+    const extent last = terms_here.last;
     if (first >= last && t.adds) return;
     const int count = int(t.to - s) - (Vectors - 1) * lanes;  // in the last vector, if that is partial
     const auto load = [&](const T* from, auto v) __attribute__((always_inline)) { return Partial && v == Vectors - 1 ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
@@ -216,11 +226,11 @@ template <class T> struct tiled_product {
         each<Rows, From, To>([&](auto x, auto v) __attribute__((always_inline)) { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
       }
     };
-    if constexpr (Triangles.b == matrix_part::whole) add(std::integer_sequence<int, 0, Vectors>(), last);
+    if constexpr (B == matrix_part::whole) add(std::integer_sequence<int, 0, Vectors>(), last);
     else  // steps as wide as a vector
       [&]<int... V>(std::integer_sequence<int, V...>) __attribute__((always_inline)) {
-        if constexpr (Triangles.b == matrix_part::upper) (add(std::integer_sequence<int, V, Vectors>(), j0 + (V + 1) * lanes), ...);
-        else (add(std::integer_sequence<int, 0, V + 1>(), V + 1 < Vectors ? j0 + (V + 1) * lanes : last), ...);
+        if constexpr (B == matrix_part::upper) (add(std::integer_sequence<int, V, Vectors>(), j + s + (V + 1) * lanes), ...);
+        else (add(std::integer_sequence<int, 0, V + 1>(), V + 1 < Vectors ? j + s + (V + 1) * lanes : last), ...);
       }(std::make_integer_sequence<int, Vectors>());
     each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
       T* const to = at(r + x, s);

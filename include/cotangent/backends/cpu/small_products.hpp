@@ -1,0 +1,134 @@
+#pragma once
+/// Matrix products whose sizes are known at compile time and so small that calling anything, or copying an operand into panels, would take
+/// longer than they do: blocks of the result in registers.
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+#include <utility>
+
+#include <cotangent/backends/cpu/pack.hpp>
+#include <cotangent/backends/products.hpp>
+#include <cotangent/core/extents.hpp>
+
+namespace cotangent::host {
+
+/// c = a b for a [M, K] and b [K, N] with these strides, c row-major.
+template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, extent BRow, extent BColumn> struct small_product {
+  static constexpr extent rows = M, columns = N, terms = K;
+
+  static COTANGENT_HOST_INLINE void run(const T* a, const T* b, T* c) {
+    constexpr extent short_row = 128;
+    if constexpr ((!std::is_same_v<T, float> && !std::is_same_v<T, double>) || N > short_row || (N == 1 && M > short_row)) run_plain(a, b, c);
+    else if constexpr (N == 1 && M > 1 && K > 1 && AColumn == 1 && BRow == 1) times_column(a, b, c);
+    else if constexpr (N == 1 && M > 1) small_product<T, 1, M, K, 0, BRow, AColumn, ARow>::run(b, a, c);  // c' = b' a'
+    else if constexpr (N > 1 && BColumn != 1 && K > 0) {
+      T turned[K * vectors * lanes];
+      copy_turned(b, turned);
+      multiply<vectors * lanes, true>(a, turned, c);
+    } else multiply<BRow, false>(a, b, c);
+  }
+
+ private:
+  static constexpr int lanes = N < native_lanes<T> ? int(std::bit_ceil(std::size_t(N))) : native_lanes<T>, vectors = int((N + lanes - 1) / lanes);
+  /// Vectors of a panel of columns, and rows of a block of the result: their sums take half of the registers.
+  static constexpr int sums = native_bytes == 64 ? 16 : 8, panel = vectors < 1 ? 1 : vectors < 4 ? vectors : 4;
+  static constexpr extent most_rows = sums / panel, blocks = (M + most_rows - 1) / most_rows, block_rows = blocks == 0 ? 1 : (M + blocks - 1) / blocks;
+  using vec = pack<T, lanes>;
+
+  static COTANGENT_HOST_INLINE void run_plain(const T* a, const T* b, T* c) {
+    for (extent i = 0; i < M; ++i) {
+      T row[N > 0 ? N : 1] = {};
+      for (extent p = 0; p < K; ++p)
+        for (extent j = 0; j < N; ++j) row[j] = plus_product(row[j], a[i * ARow + p * AColumn], b[p * BRow + j * BColumn]);
+      for (extent j = 0; j < N; ++j) c[i * N + j] = row[j];
+    }
+  }
+
+  /// visit(i) for i in [0, Count), numbers that the compiler knows: what they index then stays in registers.
+  template <int Count, class Visit> static COTANGENT_HOST_INLINE void each(const Visit& visit) {
+    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (visit(std::integral_constant<int, I>()), ...); }(std::make_integer_sequence<int, Count>());
+  }
+
+  /// A matrix in rows times a vector: as many sums as a vector has lanes, each in a vector, which are added across.
+  static COTANGENT_HOST_INLINE void times_column(const T* a, const T* b, T* c) {
+    constexpr int most = int(std::bit_ceil(std::size_t(K))), few = 4 * K > 3 * most ? most : most / 2, lanes = std::min(few, native_lanes<T>), whole = int(K / lanes), rest = int(K % lanes);
+    using vec = pack<T, lanes>;
+    for (extent i = 0; i < M; i += lanes) {
+      const auto row = [&](int x) __attribute__((always_inline)) { return a + (i + x < M ? i + x : M - 1) * ARow; };
+      vec sum[lanes];
+      each<lanes>([&](auto x) __attribute__((always_inline)) { sum[x] = rest > 0 ? vec::load(row(x) + whole * lanes, rest) * vec::load(b + whole * lanes, rest) : vec(T(0)); });
+      each<whole>([&](auto v) __attribute__((always_inline)) {
+        const vec terms = vec::load(b + v * lanes);
+        each<lanes>([&](auto x) __attribute__((always_inline)) { sum[x] = fast_fma(vec::load(row(x) + v * lanes), terms, sum[x]); });
+      });
+      transpose(sum);
+      each<std::bit_width(unsigned(lanes)) - 1>([&](auto s) __attribute__((always_inline)) {
+        constexpr int half = lanes >> (s + 1);
+        each<half>([&](auto x) __attribute__((always_inline)) { sum[x] = sum[x] + sum[x + half]; });
+      });
+      if (i + lanes <= M) sum[0].store(c + i);
+      else sum[0].store(c + i, int(M - i));
+    }
+  }
+
+  /// The rows of b, which do not lie in rows, one after the other, each as whole vectors.
+  static COTANGENT_HOST_INLINE void copy_turned(const T* b, T* to) {
+    const auto column = [&](extent j) { return b + (j < N ? j : N - 1) * BColumn; };
+    constexpr int square = int(std::min(extent(lanes), extent(std::bit_ceil(std::size_t(K)))));
+    for (extent v = 0; v < vectors; ++v) {
+      if constexpr (BRow == 1 && square > 1)
+        each<int((K + square - 1) / square)>([&](auto s) __attribute__((always_inline)) {
+          constexpr extent first = s * square;
+          constexpr int count = int(std::min(extent(square), K - first));
+          vec terms[square];
+          load_columns<count>(terms, [&](int i) { return column(v * lanes + i) + first; });
+          each<count>([&](auto p) __attribute__((always_inline)) { terms[p].store(to + ((first + p) * vectors + v) * lanes); });
+        });
+      else
+        for (extent p = 0; p < K; ++p)
+          for (int i = 0; i < lanes; ++i) to[(p * vectors + v) * lanes + i] = column(v * lanes + i)[p * BRow];
+    }
+  }
+
+  /// The rows of b lie `Stride` elements apart, or as many vectors as are `Padded`.
+  template <extent Stride, bool Padded> static COTANGENT_HOST_INLINE void multiply(const T* a, const T* b, T* c) {
+    constexpr int rest = vectors % panel, last = rest > 0 ? rest : panel;
+    constexpr bool is_partial = N % lanes != 0;
+    if constexpr (vectors == 0) return;
+    else {
+      for (extent v = 0; v + last < vectors; v += panel) blocks_of_panel<panel, Stride, Padded, false>(a, b + v * lanes, c + v * lanes);
+      blocks_of_panel<last, Stride, Padded, is_partial>(a, b + (vectors - last) * lanes, c + (vectors - last) * lanes);
+    }
+  }
+  template <int Wide, extent Stride, bool Padded, bool Partial> static COTANGENT_HOST_INLINE void blocks_of_panel(const T* a, const T* b, T* c) {
+    constexpr extent rest = M % block_rows;
+    for (extent i = 0; i + block_rows <= M; i += block_rows) block<block_rows, Wide, Stride, Padded, Partial>(a + i * ARow, b, c + i * N);
+    if constexpr (rest > 0) block<rest, Wide, Stride, Padded, Partial>(a + (M - rest) * ARow, b, c + (M - rest) * N);
+  }
+  /// Some rows of some vectors. `Partial`: the last vector has columns beyond the result.
+  template <extent Rows, int Wide, extent Stride, bool Padded, bool Partial> static COTANGENT_HOST_INLINE void block(const T* a, const T* b, T* c) {
+    constexpr int elements = int(N % lanes);  // of a partial vector
+    const auto visit = [](const auto& one) __attribute__((always_inline)) {
+      each<int(Rows)>([&](auto x) __attribute__((always_inline)) { each<Wide>([&](auto v) __attribute__((always_inline)) { one(x, v); }); });
+    };
+    vec sum[Rows][Wide];
+    visit([&](auto x, auto v) __attribute__((always_inline)) { sum[x][v] = vec(T(0)); });
+    for (extent p = 0; p < K; ++p) {
+      vec terms[Wide];
+      each<Wide>([&](auto v) __attribute__((always_inline)) {
+        const T* const from = b + p * Stride + v * lanes;
+        if constexpr (Partial && v == Wide - 1 && !Padded) terms[v] = vec::load(from, elements);
+        else terms[v] = vec::load(from);
+      });
+      visit([&](auto x, auto v) __attribute__((always_inline)) { sum[x][v] = fast_fma(vec(a[x * ARow + p * AColumn]), terms[v], sum[x][v]); });
+    }
+    visit([&](auto x, auto v) __attribute__((always_inline)) {
+      T* const to = c + x * N + v * lanes;
+      if constexpr (Partial && v == Wide - 1) sum[x][v].store(to, elements);
+      else sum[x][v].store(to);
+    });
+  }
+};
+
+}  // namespace cotangent::host
