@@ -82,6 +82,11 @@ template <class V> COTANGENT_INLINE V as_written(V x) {
   if constexpr (std::is_integral_v<V>) return x;
 #if defined(__clang__)
   else return __arithmetic_fence(x);
+#elif defined(__x86_64__)  // GCC 12 would take vectors of floats apart
+  else if constexpr (!std::is_scalar_v<V>) {
+    asm("" : "+v"(x));
+    return x;
+  } else return __builtin_assoc_barrier(x);
 #else
   else return __builtin_assoc_barrier(x);
 #endif
