@@ -37,15 +37,18 @@ constexpr flag_list made_of_long_rows(const graph& g) {
   return made;
 }
 
-/// Whether a view shows a few elements of each instance in another order, for which a kernel of arrays reads across vectors.
+/// Whether a view shows a few elements of each instance in another order, for which a kernel of arrays reads across vectors, or short rows
+/// where the elements of all instances were rows, or the other way round.
 constexpr bool turns_elements(const graph& g, int n, const element_limits& limits) {
-  constexpr extent few = 32;
+  constexpr extent few = 32, short_row = 8;
   const node& x = g[n];
   const element_form form(x.dims, limits);
   if (form.axes.rank != 1 || form.count < 2 || form.count > few) return false;
   const call c = call_at(g, n);
   if (x.op_id == primitive_of<reverse_p>.id) return !c.list(0, c.attribute_count).contains(form.axes[0]);
   if (x.op_id != primitive_of<transpose_p>.id) return false;
+  const int last_axis = x.dims.rank - 1, axis = int(form.axes[0]);
+  if ((axis == last_axis) != (c.attribute(axis) == last_axis) && form.count <= short_row) return true;
   extent last = -1;  // of the axes of elements, as the operand has them
   for (int i = 0; i < x.dims.rank; ++i) {
     if (i == form.axes[0] || x.dims[i] == 1) continue;
