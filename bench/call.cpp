@@ -1,5 +1,6 @@
-/// What a call costs: functions of two scalars and of two 3-vectors, and their gradients, against plain C++. And what threads cost:
-/// a region of two tasks against oneTBB's own, and small work on two threads against the same on one.
+/// What a call costs: functions of two scalars and of two 3-vectors, and their gradients, against plain C++, and products of small
+/// matrices against Eigen's of fixed sizes. And what threads cost: a region of two tasks against oneTBB's own, and small work on two
+/// threads against the same on one.
 
 #include <array>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include <Eigen/Dense>
 #include <tbb/parallel_for.h>
 
 #include <cotangent/cotangent.hpp>
@@ -63,6 +65,30 @@ template <class Ours, class Theirs, class X, class Y> void add(const std::string
   });
 }
 
+constexpr auto product = [](auto x, auto y) { return ct::matmul(x, y); };
+/// An M x K matrix times a K x N one.
+template <class T, int M, int K, int N> void add_product() {
+  const std::string name = "[" + std::to_string(M) + ", " + std::to_string(K) + "] times [" + std::to_string(K) + (N == 1 ? "]" : ", " + std::to_string(N) + "]") + (sizeof(T) == 8 ? ", float64" : ", float32");
+  bench::compare("call", name, 1, "Eigen, fixed sizes", [] {
+    static ct::array<T, M, K> a;
+    static std::conditional_t<N == 1, ct::array<T, K>, ct::array<T, K, N>> b;
+    static std::conditional_t<N == 1, ct::array<T, M>, ct::array<T, M, N>> ours;
+    static Eigen::Matrix<T, M, N, N == 1 ? Eigen::ColMajor : Eigen::RowMajor> theirs;
+    for (ct::extent i = 0; i < a.size(); ++i) a.data()[i] = T(0.1) * T(i % 7);
+    for (ct::extent i = 0; i < b.size(); ++i) b.data()[i] = T(0.2) * T(i % 5);
+    return bench::sides{[] {
+                          benchmark::DoNotOptimize(a);
+                          ct::jit(product).into(ours)(a, b);
+                          benchmark::DoNotOptimize(ours);
+                        },
+                        [] {
+                          benchmark::DoNotOptimize(a);
+                          theirs.noalias() = Eigen::Map<const Eigen::Matrix<T, M, K, Eigen::RowMajor>>(a.data()) * Eigen::Map<const Eigen::Matrix<T, K, N, N == 1 ? Eigen::ColMajor : Eigen::RowMajor>>(b.data());
+                          benchmark::DoNotOptimize(theirs);
+                        }};
+  });
+}
+
 constexpr auto sines = [](auto x) { return ct::sin(x) * x; };
 
 void add_region() {
@@ -97,6 +123,14 @@ int main(int argc, char** argv) {
   add("two scalars, grad", [](float x, float y) { return ct::jit(ct::grad(scalars))(x, y); }, scalars_gradient_by_hand, scalar, scalar);
   add("two 3-vectors", [](const vector& x, const vector& y) { return ct::jit(vectors)(x, y); }, vectors_by_hand, u, v);
   add("two 3-vectors, grad", [](const vector& x, const vector& y) { return ct::jit(ct::grad(vectors))(x, y); }, vectors_gradient_by_hand, u, v);
+  add_product<double, 4, 4, 4>();
+  add_product<double, 8, 8, 8>();
+  add_product<float, 16, 16, 16>();
+  add_product<double, 16, 16, 16>();
+  add_product<double, 32, 32, 32>();
+  add_product<double, 6, 6, 1>();
+  add_product<double, 12, 12, 1>();
+  add_product<float, 32, 32, 1>();
   add_region();
   add_small_work<4096>();
   add_small_work<16384>();

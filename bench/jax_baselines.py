@@ -607,6 +607,14 @@ def transposed():
     return "transpose of [1024, 1024]", jnp.transpose, (uniform(0.1, 1, 1024, 1024),)
 
 
+def coordinates_to_points():
+    return "coordinates [3, 100000] as points [100000, 3]", jnp.transpose, (uniform(0.1, 1, 3, 100000),)
+
+
+def points_to_coordinates():
+    return "points [100000, 3] as coordinates [3, 100000]", jnp.transpose, (uniform(0.1, 1, 100000, 3),)
+
+
 def plus_transposed():
     return "a matrix [1024, 1024] plus the transpose of one", lambda x, c: c + x.T, (uniform(0.1, 1, 1024, 1024), uniform(0.1, 1, 1024, 1024))
 
@@ -669,7 +677,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, relaxed, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
+    for case in (bag_slope, relaxed, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

@@ -10,6 +10,8 @@ namespace arrays {
 namespace {
 
 using matrix = ct::array<float, 1024, 1024>;
+using coordinates = ct::array<float, 3, 100000>;
+using points = ct::array<float, 100000, 3>;
 using halves = ct::array<ct::bfloat16, 1 << 22>;
 
 typedef float floats __attribute__((vector_size(64)));
@@ -44,6 +46,15 @@ float as_float(ct::bfloat16 x) { return std::bit_cast<float>(std::uint32_t(x.bit
 void add_layouts() {
   row<matrix>("transpose of [1024, 1024]", [](auto x) { return ct::transpose(x); }, [](float* y, const matrix& x) {
     turn_blocks(x, [y](int at, floats v) { __builtin_memcpy(y + at, &v, 64); });
+  }, some_numbers);
+  row<coordinates>("coordinates [3, 100000] as points [100000, 3]", [](auto x) { return ct::transpose(x); }, [](float* y, const coordinates& x) {
+    const float *const a = &x(0, 0), *const b = &x(1, 0), *const c = &x(2, 0);
+    for (int i = 0; i < 100000; ++i) y[3 * i] = a[i], y[3 * i + 1] = b[i], y[3 * i + 2] = c[i];
+  }, some_numbers);
+  row<points>("points [100000, 3] as coordinates [3, 100000]", [](auto x) { return ct::transpose(x); }, [](float* y, const points& x) {
+    const float* const p = x.data();
+    float *const a = y, *const b = a + 100000, *const c = b + 100000;
+    for (int i = 0; i < 100000; ++i) a[i] = p[3 * i], b[i] = p[3 * i + 1], c[i] = p[3 * i + 2];
   }, some_numbers);
   row<matrix, matrix>("a matrix [1024, 1024] plus the transpose of one", [](auto x, auto c) { return c + ct::transpose(x); }, [](float* y, const matrix& x, const matrix& c) {
     turn_blocks(x, [&](int at, floats v) {

@@ -50,26 +50,38 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
     [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (visit(std::integral_constant<int, I>()), ...); }(std::make_integer_sequence<int, Count>());
   }
 
+  /// The lanes with which times_column takes the fewest operations.
+  static constexpr int lanes_of_sums() {
+    int best = 2;
+    extent least = 0;
+    for (int l = 2, steps = 1; l <= native_lanes<T>; l *= 2, ++steps) {
+      const extent groups = (M + l - 1) / l, terms = (K + l - 1) / l, operations = groups * (l * terms + l * steps + l - 1);
+      if (l == 2 || operations < least) least = operations, best = l;
+    }
+    return best;
+  }
   /// A matrix in rows times a vector: as many sums as a vector has lanes, each in a vector, which are added across.
   static COTANGENT_HOST_INLINE void times_column(const T* a, const T* b, T* c) {
-    constexpr int most = int(std::bit_ceil(std::size_t(K))), few = 4 * K > 3 * most ? most : most / 2, lanes = std::min(few, native_lanes<T>), whole = int(K / lanes), rest = int(K % lanes);
-    using vec = pack<T, lanes>;
-    for (extent i = 0; i < M; i += lanes) {
-      const auto row = [&](int x) __attribute__((always_inline)) { return a + (i + x < M ? i + x : M - 1) * ARow; };
-      vec sum[lanes];
-      each<lanes>([&](auto x) __attribute__((always_inline)) { sum[x] = rest > 0 ? vec::load(row(x) + whole * lanes, rest) * vec::load(b + whole * lanes, rest) : vec(T(0)); });
-      each<whole>([&](auto v) __attribute__((always_inline)) {
-        const vec terms = vec::load(b + v * lanes);
-        each<lanes>([&](auto x) __attribute__((always_inline)) { sum[x] = fast_fma(vec::load(row(x) + v * lanes), terms, sum[x]); });
-      });
-      transpose(sum);
-      each<std::bit_width(unsigned(lanes)) - 1>([&](auto s) __attribute__((always_inline)) {
-        constexpr int half = lanes >> (s + 1);
-        each<half>([&](auto x) __attribute__((always_inline)) { sum[x] = sum[x] + sum[x + half]; });
-      });
-      if (i + lanes <= M) sum[0].store(c + i);
-      else sum[0].store(c + i, int(M - i));
-    }
+    constexpr int lanes = lanes_of_sums(), rest = int(M % lanes);
+    for (extent i = 0; i + lanes <= M; i += lanes) sums_of_rows<lanes, lanes>(a + i * ARow, b, c + i);
+    if constexpr (rest > 0) sums_of_rows<rest, lanes>(a + (M - rest) * ARow, b, c + (M - rest));
+  }
+  template <int Rows, int Lanes> static COTANGENT_HOST_INLINE void sums_of_rows(const T* a, const T* b, T* c) {
+    constexpr int whole = int(K / Lanes), rest = int(K % Lanes);
+    using vec = pack<T, Lanes>;
+    vec sum[Lanes];
+    each<Lanes>([&](auto x) __attribute__((always_inline)) { sum[x] = x < Rows && rest > 0 ? vec::load(a + x * ARow + whole * Lanes, rest) * vec::load(b + whole * Lanes, rest) : vec(T(0)); });
+    each<whole>([&](auto v) __attribute__((always_inline)) {
+      const vec terms = vec::load(b + v * Lanes);
+      each<Rows>([&](auto x) __attribute__((always_inline)) { sum[x] = fast_fma(vec::load(a + x * ARow + v * Lanes), terms, sum[x]); });
+    });
+    transpose(sum);
+    each<std::bit_width(unsigned(Lanes)) - 1>([&](auto s) __attribute__((always_inline)) {
+      constexpr int half = Lanes >> (s + 1);
+      each<half>([&](auto x) __attribute__((always_inline)) { sum[x] = sum[x] + sum[x + half]; });
+    });
+    if constexpr (Rows == Lanes) sum[0].store(c);
+    else sum[0].store(c, Rows);
   }
 
   /// The rows of b, which do not lie in rows, one after the other, each as whole vectors.
