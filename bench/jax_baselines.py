@@ -171,6 +171,11 @@ def call():
         compiled, gradient = jax.jit(f), jax.jit(jax.grad(f))
         record("call", case, timed(lambda: compiled(x, y).block_until_ready()))
         record("call", f"{case}, grad", timed(lambda: gradient(x, y).block_until_ready()))
+    product = jax.jit(jnp.matmul)
+    for dtype, m, k, n in (("float64", 4, 4, 4), ("float64", 8, 8, 8), ("float32", 16, 16, 16), ("float64", 16, 16, 16), ("float64", 32, 32, 32), ("float64", 6, 6, 1), ("float64", 12, 12, 1), ("float32", 32, 32, 1)):  # fmt: skip
+        with jax.enable_x64(True):
+            a, b = jnp.ones((m, k), dtype), jnp.ones((k,) if n == 1 else (k, n), dtype)
+            record("call", f"[{m}, {k}] times [{k}{'' if n == 1 else f', {n}'}], {dtype}", timed(lambda: product(a, b).block_until_ready()))
 
 
 # Loops: bench/loops has the same ones.

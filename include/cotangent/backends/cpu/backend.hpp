@@ -111,13 +111,13 @@ template <class Executable> struct steps {
       for (extent q = first; q < (last < 0 ? product[0] : last); ++q)
         small::run(a + q * Executable::stride_of(left, where[0]), b + q * Executable::stride_of(right, where[3]), c + q * small::rows * small::columns);
     } else {
-      const auto [batches, m, n, k, left_strides, right_strides] = Executable::template product_of<Step>(s);
-      host::matrix_operand<T> ma{a, left_strides[1], left_strides[2], left_strides[0]}, mb{b, right_strides[1], right_strides[2], right_strides[0]};
-      ma.data = ma.at(first, 0, 0), mb.data = mb.at(first, 0, 0), c += first * m * n;
-      const extent batch = last < 0 ? batches : last - first;
-      const auto multiply = [&, m = m, n = n, k = k](const auto& after) {
+      const matrix_product p = Executable::template product_of<Step>(s);
+      host::matrix_operand<T> ma{a, p.left[1], p.left[2], p.left[0]}, mb{b, p.right[1], p.right[2], p.right[0]};
+      ma.data = ma.at(first, 0, 0), mb.data = mb.at(first, 0, 0), c += first * p.rows * p.columns;
+      const extent batch = last < 0 ? p.batch : last - first;
+      const auto multiply = [&](const auto& after) {
         if constexpr (has_small_products<Step>()) host::small_gemm<small>(batch, ma, mb, c, after);
-        else host::gemm<T, form_of_gemm<Step>()>(batch, m, n, k, ma, mb, c, after);
+        else host::gemm<T, form_of_gemm<Step>()>(batch, p.rows, p.columns, p.contracted, ma, mb, c, after);
       };
       if constexpr (Step + 1 < step_count) {
         if constexpr (plan.steps[Step + 1].after_rows) {
