@@ -1,5 +1,6 @@
 #pragma once
-/// Factorizations and decompositions of small matrices, row-major, for every backend: loops as they are in textbooks.
+/// Factorizations and decompositions of small matrices, row-major, for every backend: loops as they are in textbooks. An Order is an extent,
+/// or a std::integral_constant of one: the loops over it can then be unrolled.
 
 #include <cmath>
 #include <type_traits>
@@ -17,7 +18,7 @@ inline extent matrices_in(const shape& dims) {
 }
 
 /// The lower triangular L of a = L Lᵀ, all NaN if a is not positive definite; a's lower triangle is read. l may be a.
-template <class T> COTANGENT_HD void cholesky(const T* a, T* l, extent n) {
+template <class T, class Order> COTANGENT_HD void cholesky(const T* a, T* l, Order n) {
   bool positive = true;
   for (extent j = 0; j < n; ++j) {
     for (extent i = j; i < n; ++i) {
@@ -33,7 +34,7 @@ template <class T> COTANGENT_HD void cholesky(const T* a, T* l, extent n) {
 }
 
 /// Solves a x = b or aᵀ x = b for the n rows of m numbers in x, which hold b, by the lower or upper triangle of a.
-template <class T> COTANGENT_HD void solve_triangular(const T* a, T* x, extent n, extent m, bool lower, bool transposed, bool unit_diagonal) {
+template <class T, class Order, class Columns> COTANGENT_HD void solve_triangular(const T* a, T* x, Order n, Columns m, bool lower, bool transposed, bool unit_diagonal) {
   const bool forward = lower != transposed;
   for (extent s = 0; s < n; ++s) {
     const extent i = forward ? s : n - 1 - s;
@@ -48,7 +49,7 @@ template <class T> COTANGENT_HD void solve_triangular(const T* a, T* x, extent n
   }
 }
 
-template <class T> COTANGENT_HD void exchange_rows(T* x, extent columns, extent i, extent k) {
+template <class T, class Columns> COTANGENT_HD void exchange_rows(T* x, Columns columns, extent i, extent k) {
   for (extent j = 0; j < columns && i != k; ++j) {
     const T y = x[i * columns + j];
     x[i * columns + j] = x[k * columns + j], x[k * columns + j] = y;
@@ -56,7 +57,7 @@ template <class T> COTANGENT_HD void exchange_rows(T* x, extent columns, extent 
 }
 
 /// P a = L U in place, with the greatest pivot of each column; pivots[k]: the row exchanged with row k at step k.
-template <class T> COTANGENT_HD void lu(T* a, T* pivots, extent n) {
+template <class T, class Order> COTANGENT_HD void lu(T* a, T* pivots, Order n) {
   for (extent k = 0; k < n; ++k) {
     extent pivot = k;
     for (extent i = k + 1; i < n; ++i)
@@ -72,7 +73,7 @@ template <class T> COTANGENT_HD void lu(T* a, T* pivots, extent n) {
 }
 
 /// Exchanges rows as lu did, or undoes it.
-template <class T> COTANGENT_HD void exchange_by_pivots(const T* pivots, T* x, extent n, extent m, bool backwards) {
+template <class T, class Order, class Columns> COTANGENT_HD void exchange_by_pivots(const T* pivots, T* x, Order n, Columns m, bool backwards) {
   for (extent s = 0; s < n; ++s) {
     const extent k = backwards ? n - 1 - s : s;
     exchange_rows(x, m, k, extent(pivots[k]));

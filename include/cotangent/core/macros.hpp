@@ -3,8 +3,9 @@
 /// instantiated on the host with more than device code can call: packs of several lanes, values of a graph.
 /// COTANGENT_INLINE is always inlined, on both; COTANGENT_HOST_INLINE on the host: code that names a vector type, or the
 /// lists of a program, cannot be device code. clang drops such a function once it is inlined only if no other file could mean the same one;
-/// otherwise it inlines all that it calls into it as well. COTANGENT_UNROLL precedes a loop that device code must unroll: registers have
-/// no addresses.
+/// otherwise it inlines all that it calls into it as well. COTANGENT_EXPANDED follows the parameters of a lambda that is always inlined.
+/// Where nothing is optimized nothing is inlined: an object file of programs, and the time it takes, would be several times as large.
+/// COTANGENT_UNROLL precedes a loop that device code must unroll: registers have no addresses.
 
 #ifdef __CUDACC__
 #define COTANGENT_HD __host__ __device__
@@ -18,9 +19,15 @@
 #else
 #define COTANGENT_UNROLL
 #endif
+#if !defined(__OPTIMIZE__) && !defined(__CUDACC__)
+#define COTANGENT_EXPANDED
+#define COTANGENT_HOST_INLINE inline
+#else
+#define COTANGENT_EXPANDED __attribute__((always_inline))
 #ifdef __clang__
 #define COTANGENT_HOST_INLINE inline __attribute__((always_inline, internal_linkage))
 #else
 #define COTANGENT_HOST_INLINE inline __attribute__((always_inline))
+#endif
 #endif
 #define COTANGENT_INLINE COTANGENT_HD COTANGENT_HOST_INLINE

@@ -79,17 +79,23 @@ template <class Executable> struct steps {
     return false;
   }
 
+  /// The extents m, n, k of a step's product.
+  template <int Step> static constexpr shape extents_of_product() {
+    constexpr int n = plan.steps[Step].node;
+    constexpr extent axis = graph.attributes[std::size_t(graph.nodes[n].attributes) + 2];
+    return {graph.nodes[n].dims[1], graph.nodes[n].dims[2], axis < 0 ? 1 : graph.nodes[Executable::template operand_node<n, 0>()].dims[int(axis)]};
+  }
   template <int Step> static constexpr host::gemm_form form_of_gemm() {
     constexpr int at = plan.steps[Step].node, lhs = Executable::template operand_node<at, 0>(), rhs = Executable::template operand_node<at, 1>();
     constexpr const extent* where = graph.attributes.data() + graph.nodes[at].attributes;
-    constexpr shape product = graph.nodes[at].dims, left = graph.nodes[lhs].dims, right = graph.nodes[rhs].dims;
-    constexpr extent contracted = where[2] < 0 ? 1 : left[int(where[2])];
+    constexpr shape product = extents_of_product<Step>();
     using T = type_of<graph.nodes[at].type>;
-    host::gemm_form f{where[2] == left.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns, where[5] == right.rank - 1 ? host::gemm_form::rows : host::gemm_form::columns};
-    f.matrices = !has_symbol(product) && !is_symbol(contracted) && product[1] > 1 && product[2] > 1 && contracted > 1;
+    constexpr bool left_rows = where[2] == graph.nodes[lhs].dims.rank - 1, right_rows = where[5] == graph.nodes[rhs].dims.rank - 1;
+    host::gemm_form f{left_rows ? host::gemm_form::rows : host::gemm_form::columns, right_rows ? host::gemm_form::rows : host::gemm_form::columns};
+    f.matrices = !has_symbol(product) && product[0] > 1 && product[1] > 1 && product[2] > 1;
     f.triangles = gemm_p::triangles(where, graph.nodes[at].attribute_count);
     f.adds = gemm_p::adds(where, graph.nodes[at].attribute_count);
-    f.tiled = host::is_tiled<T>(f, product[1], product[2], contracted);
+    f.tiled = host::is_tiled<T>(f, product[0], product[1], product[2]);
     return f;
   }
   /// Of a batch of products, those in [first, last); a negative `last` stands for all.
@@ -100,15 +106,14 @@ template <class Executable> struct steps {
     constexpr const extent* where = graph.attributes.data() + graph.nodes[at].attributes;
     void* buffers[3];
     Executable::template local_arguments<Step>(s, buffers, nullptr);
-    constexpr shape product = graph.nodes[at].dims, left = graph.nodes[lhs].dims, right = graph.nodes[rhs].dims;
-    constexpr extent contracted = where[2] < 0 ? 1 : left[int(where[2])];
+    constexpr shape product = extents_of_product<Step>(), left = graph.nodes[lhs].dims, right = graph.nodes[rhs].dims;
     const T* a = static_cast<const T*>(buffers[0]);
     const T* b = static_cast<const T*>(buffers[1]);
     T* c = static_cast<T*>(buffers[2]);
-    using small = host::small_product<T, product[1], product[2], contracted, Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]),
+    using small = host::small_product<T, product[0], product[1], product[2], Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]),
                                       Executable::stride_of(right, where[4]), Executable::stride_of(right, where[5])>;
     if constexpr (is_small_gemm<Step>()) {
-      for (extent q = first; q < (last < 0 ? product[0] : last); ++q)
+      for (extent q = first; q < (last < 0 ? graph.nodes[at].dims[0] : last); ++q)
         small::run(a + q * Executable::stride_of(left, where[0]), b + q * Executable::stride_of(right, where[3]), c + q * small::rows * small::columns);
     } else {
       const matrix_product p = Executable::template product_of<Step>(s);
@@ -145,7 +150,11 @@ template <class Executable> struct steps {
       r.dims[0] = last - first;
     }
     constexpr dtype type = graph.nodes[Executable::template operand_node<x.node, 0>()].type;
-    host::opaque<primitive_with_id<n.op_id>>::template run<type_of<type>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
+    using runner = host::opaque<primitive_with_id<n.op_id>>;
+    constexpr extent rows = host::known_extent(n.dims, n.dims.rank - 2), columns = host::known_extent(n.dims, n.dims.rank - 1);
+    if constexpr (requires { runner::template run<type_of<type>, rows, columns>(refs, *refs, graph.attributes.data()); })
+      runner::template run<type_of<type>, rows, columns>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
+    else runner::template run<type_of<type>>(refs, refs[x.buffer_count - 1], graph.attributes.data() + n.attributes);
   }
   static constexpr bool scatters(int at) { return plan.steps[std::size_t(at)].node >= 0 && is_scatter(graph.nodes[std::size_t(plan.steps[std::size_t(at)].node)].op_id); }
   /// visit(the updates of a step, if it is a scatter).
@@ -164,12 +173,6 @@ template <class Executable> struct steps {
     (void)done;
   }
 
-  /// The extents m, n, k of a step's product.
-  template <int Step> static constexpr shape extents_of_product() {
-    constexpr int n = plan.steps[Step].node;
-    constexpr extent axis = graph.attributes[std::size_t(graph.nodes[n].attributes) + 2];
-    return {graph.nodes[n].dims[1], graph.nodes[n].dims[2], axis < 0 ? 1 : graph.nodes[Executable::template operand_node<n, 0>()].dims[int(axis)]};
-  }
   /// Whether each product of a gemm's batch is a small_product.
   template <int Step> static constexpr bool has_small_products() {
     constexpr bare_node x = graph.nodes[plan.steps[Step].node];
@@ -483,7 +486,7 @@ template <class Executable> struct packet_steps {
     else if constexpr (group < 0) run_kernel<Step>(s, 0);
     else if constexpr (plan.blocks[group].first == Step)
       for (extent row = 0; row < plan.blocks[group].rows; ++row)
-        [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (run_kernel<Step + I>(s, row), ...); }(std::make_integer_sequence<int, plan.blocks[group].count>());
+        [&]<int... I>(std::integer_sequence<int, I...>) COTANGENT_EXPANDED { (run_kernel<Step + I>(s, row), ...); }(std::make_integer_sequence<int, plan.blocks[group].count>());
   }
 
  private:

@@ -288,7 +288,7 @@ template <class T> class convolution_run {
   template <bool Shared, int... V> static COTANGENT_HOST_INLINE void sum_taps(std::integer_sequence<int, V...>, const tap_row* rows, extent row_count, extent first, extent last, extent step, extent at, extent weights, extent channel, int count, T* to) {
     constexpr int vectors = sizeof...(V);
     const bool partial = count < lanes;
-    const auto load = [&](const T* from, int v) __attribute__((always_inline)) { return vectors == 1 && partial ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
+    const auto load = [&](const T* from, int v) COTANGENT_EXPANDED { return vectors == 1 && partial ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
     vec sums[vectors] = {(static_cast<void>(V), vec(T(0)))...};
     for (extent r = 0; r < row_count; ++r) {
       const T *x = rows[r].x + at + first * step, *w = rows[r].weights + first * weights + channel;
@@ -302,7 +302,7 @@ template <class T> class convolution_run {
   }
   /// The same of any number of elements.
   template <bool Shared> static void sum_all_taps(const tap_row* rows, extent row_count, extent first, extent last, extent step, extent at, extent weights, extent elements, T* to) {
-    const auto some = [&]<int Vectors>(std::integral_constant<int, Vectors>, extent i, int count) __attribute__((always_inline)) {
+    const auto some = [&]<int Vectors>(std::integral_constant<int, Vectors>, extent i, int count) COTANGENT_EXPANDED {
       sum_taps<Shared>(std::make_integer_sequence<int, Vectors>(), rows, row_count, first, last, step, at + i, weights, Shared ? 0 : i, count, to + i);
     };
     extent i = 0;

@@ -265,7 +265,7 @@ template <int Lanes, bool All, class T> void load_lines(lines_at<const T> lines,
 template <int Lanes, bool All, class T, class Change> void store_lines(const pack<T, Lanes>* x, extent n, int count, bool exchanged, lines_at<T> lines, const Change& change) {
   using V = pack<T, Lanes>;
   const int re = exchanged, im = !exchanged;
-  const auto number = [&](extent j) __attribute__((always_inline)) { return change(j, complex_lanes<V>{x[2 * j + re], x[2 * j + im]}); };
+  const auto number = [&](extent j) COTANGENT_EXPANDED { return change(j, complex_lanes<V>{x[2 * j + re], x[2 * j + im]}); };
   if constexpr (Lanes > 1) {
     if (lines.line == 1) {
       const bool once = All && lines.stores_once(lines.step);

@@ -181,7 +181,7 @@ COTANGENT_HOST_INLINE void sweep_together(program<Layout, Reductions, Analysis> 
   position<Layout> rows[] = {((void)R, at)...};
   fixed_registers<Layout, N> fixed[sizeof...(R)];
   sums_of<Layout, Reductions> sums[sizeof...(R)];
-  const auto start = [&](extent r) __attribute__((always_inline)) {
+  const auto start = [&](extent r) COTANGENT_EXPANDED {
     rows[r].index[inner] += r;
     start_row(steps, rows[r], first, fixed[r], sums[r]);
     sums[r].to = &to;
@@ -220,7 +220,7 @@ COTANGENT_HOST_INLINE void run_vector_both_ways(program<Layout, Reductions, Anal
   constexpr int N = plan_of<Layout, Reductions>.width, last = int(sizeof...(R));
   sums[0].template load_columns<false>(lane, N);
   run_vector<false, Inner>(steps, rows[0], lane, N, false, fixed[0], sums[0], chunks_of<stage::per_vector, Analysis>{});
-  const auto next = [&](std::size_t r) __attribute__((always_inline)) {
+  const auto next = [&](std::size_t r) COTANGENT_EXPANDED {
     sums[r].template take<reduction::keeps_lane>(sums[r - 1]), sums[r].template take<reduction::whole>(sums[r - 1]);
     run_vector<false, Inner>(steps, rows[r], lane, N, false, fixed[r], sums[r], chunks_of<stage::per_vector, Analysis>{});
   };
@@ -238,7 +238,7 @@ COTANGENT_HOST_INLINE void sweep_both_ways(program<Layout, Reductions, Analysis>
   position<Layout> rows[] = {((void)R, at)...};
   fixed_registers<Layout, N> fixed[count];
   sums_of<Layout, Reductions> sums[count];
-  const auto start = [&](extent r) __attribute__((always_inline)) {
+  const auto start = [&](extent r) COTANGENT_EXPANDED {
     rows[r].index[inner] += r;
     start_row(steps, rows[r], first, fixed[r], sums[r]);
     sums[r].to = whole.to;

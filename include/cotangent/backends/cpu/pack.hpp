@@ -116,14 +116,14 @@ template <class T, int N> class pack {
       for (int i = 0; i < part_lanes; ++i) lanes[i] = T(f(k * part_lanes + i));
       r.set_part(k, vector_load<part_type>(lanes));
 #else
-      r.set_part(k, [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) { return part_type{T(f(k * part_lanes + int(I)))...}; }(std::make_index_sequence<std::size_t(part_lanes)>{}));
+      r.set_part(k, [&]<std::size_t... I>(std::index_sequence<I...>) COTANGENT_EXPANDED { return part_type{T(f(k * part_lanes + int(I)))...}; }(std::make_index_sequence<std::size_t(part_lanes)>{}));
 #endif
     } while (++k < parts);
     return r;
   }
   /// base[i * stride] for the first n lanes, zero beyond.
   static COTANGENT_HOST_INLINE pack load_strided(const T* base, std::ptrdiff_t stride, int n = N) {
-    if (n >= N) return from_lanes([&](int i) __attribute__((always_inline)) { return base[i * stride]; });
+    if (n >= N) return from_lanes([&](int i) COTANGENT_EXPANDED { return base[i * stride]; });
     T t[N] = {};
     for (int i = 0; i < n; ++i) t[i] = base[i * stride];
     return load(t);
@@ -138,57 +138,57 @@ template <class T, int N> class pack {
   }
 
   friend COTANGENT_HOST_INLINE pack operator+(pack a, pack b) {
-    return each([](auto x, auto y) __attribute__((always_inline)) { return x + y; }, a, b);
+    return each([](auto x, auto y) COTANGENT_EXPANDED { return x + y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator-(pack a, pack b) {
-    return each([](auto x, auto y) __attribute__((always_inline)) { return x - y; }, a, b);
+    return each([](auto x, auto y) COTANGENT_EXPANDED { return x - y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator*(pack a, pack b) {
-    return each([](auto x, auto y) __attribute__((always_inline)) { return x * y; }, a, b);
+    return each([](auto x, auto y) COTANGENT_EXPANDED { return x * y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator-(pack a) {
-    return each([](auto x) __attribute__((always_inline)) { return -x; }, a);
+    return each([](auto x) COTANGENT_EXPANDED { return -x; }, a);
   }
   /// Integers: the quotient truncates; x / 0 = -1 and lowest / -1 = lowest, as in XLA.
   friend COTANGENT_HOST_INLINE pack operator/(pack a, pack b) {
-    if constexpr (std::is_floating_point_v<T>) return each([](auto x, auto y) __attribute__((always_inline)) { return x / y; }, a, b);
-    else return select(b == T(0), pack(T(-1)), bitwise([](auto x, auto y) __attribute__((always_inline)) { return x / y; }, a, safe_divisor(a, b)));
+    if constexpr (std::is_floating_point_v<T>) return each([](auto x, auto y) COTANGENT_EXPANDED { return x / y; }, a, b);
+    else return select(b == T(0), pack(T(-1)), bitwise([](auto x, auto y) COTANGENT_EXPANDED { return x / y; }, a, safe_divisor(a, b)));
   }
   /// The remainder of truncating division; x % 0 = x.
   friend COTANGENT_HOST_INLINE pack operator%(pack a, pack b) requires std::is_integral_v<T> {
-    return select(b == T(0), a, bitwise([](auto x, auto y) __attribute__((always_inline)) { return x % y; }, a, safe_divisor(a, b)));
+    return select(b == T(0), a, bitwise([](auto x, auto y) COTANGENT_EXPANDED { return x % y; }, a, safe_divisor(a, b)));
   }
   friend COTANGENT_HOST_INLINE pack operator&(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x & y; }, a, b);
+    return bitwise([](auto x, auto y) COTANGENT_EXPANDED { return x & y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator|(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x | y; }, a, b);
+    return bitwise([](auto x, auto y) COTANGENT_EXPANDED { return x | y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator^(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x ^ y; }, a, b);
+    return bitwise([](auto x, auto y) COTANGENT_EXPANDED { return x ^ y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator~(pack a) requires std::is_integral_v<T> {
-    return bitwise([](auto x) __attribute__((always_inline)) { return ~x; }, a);
+    return bitwise([](auto x) COTANGENT_EXPANDED { return ~x; }, a);
   }
   /// Shifts by 0 to the width less one; >> of a signed type copies the sign.
   friend COTANGENT_HOST_INLINE pack operator<<(pack a, pack b) requires std::is_integral_v<T> {
-    return each([](auto x, auto y) __attribute__((always_inline)) { return x << y; }, a, b);
+    return each([](auto x, auto y) COTANGENT_EXPANDED { return x << y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator>>(pack a, pack b) requires std::is_integral_v<T> {
-    return bitwise([](auto x, auto y) __attribute__((always_inline)) { return x >> y; }, a, b);
+    return bitwise([](auto x, auto y) COTANGENT_EXPANDED { return x >> y; }, a, b);
   }
   friend COTANGENT_HOST_INLINE pack operator<<(pack a, int n) requires std::is_integral_v<T> {
-    return each([n](auto x) __attribute__((always_inline)) { return x << n; }, a);
+    return each([n](auto x) COTANGENT_EXPANDED { return x << n; }, a);
   }
   friend COTANGENT_HOST_INLINE pack operator>>(pack a, int n) requires std::is_integral_v<T> {
-    return bitwise([n](auto x) __attribute__((always_inline)) { return x >> n; }, a);
+    return bitwise([n](auto x) COTANGENT_EXPANDED { return x >> n; }, a);
   }
-  friend COTANGENT_HOST_INLINE mask_type operator==(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x == y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator!=(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x != y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator<(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x < y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator<=(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x <= y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator>(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x > y; }, a, b); }
-  friend COTANGENT_HOST_INLINE mask_type operator>=(pack a, pack b) { return test([](auto x, auto y) __attribute__((always_inline)) { return x >= y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator==(pack a, pack b) { return test([](auto x, auto y) COTANGENT_EXPANDED { return x == y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator!=(pack a, pack b) { return test([](auto x, auto y) COTANGENT_EXPANDED { return x != y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator<(pack a, pack b) { return test([](auto x, auto y) COTANGENT_EXPANDED { return x < y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator<=(pack a, pack b) { return test([](auto x, auto y) COTANGENT_EXPANDED { return x <= y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator>(pack a, pack b) { return test([](auto x, auto y) COTANGENT_EXPANDED { return x > y; }, a, b); }
+  friend COTANGENT_HOST_INLINE mask_type operator>=(pack a, pack b) { return test([](auto x, auto y) COTANGENT_EXPANDED { return x >= y; }, a, b); }
 
  private:
   template <class F, class... A> static COTANGENT_HOST_INLINE pack bitwise(F f, const A&... a) {
@@ -199,10 +199,10 @@ template <class T, int N> class pack {
   }
   /// Integers are computed as unsigned ones, which wrap.
   template <class F, class... A> static COTANGENT_HOST_INLINE pack each(F f, const A&... a) {
-    if constexpr (std::is_floating_point_v<T>) return bitwise([&](auto... x) __attribute__((always_inline)) { return as_written(f(x...)); }, a...);
+    if constexpr (std::is_floating_point_v<T>) return bitwise([&](auto... x) COTANGENT_EXPANDED { return as_written(f(x...)); }, a...);
     else {
       using wrapping = vector<std::make_unsigned_t<T>, part_lanes>;
-      return bitwise([&](auto... x) __attribute__((always_inline)) { return (part_type)f((wrapping)x...); }, a...);
+      return bitwise([&](auto... x) COTANGENT_EXPANDED { return (part_type)f((wrapping)x...); }, a...);
     }
   }
   template <class F> static COTANGENT_HOST_INLINE mask_type test(F f, const pack& a, const pack& b) {
@@ -296,6 +296,18 @@ template <class T> class pack<T, 1> {
 };
 
 }  // namespace COTANGENT_ISA
+
+/// visit(i) for i in [0, Count), numbers that the compiler knows: it then keeps what they index in registers.
+template <int Count, class Visit> COTANGENT_HOST_INLINE void each_number(const Visit& visit) {
+  [&]<int... I>(std::integer_sequence<int, I...>) COTANGENT_EXPANDED { (visit(std::integral_constant<int, I>()), ...); }(std::make_integer_sequence<int, Count>());
+}
+/// visit(x, v) for x in [0, Rows) and v in [From, To), likewise.
+template <int Rows, int From, int To, class Visit> COTANGENT_HOST_INLINE void each_place(const Visit& visit) {
+  [&]<int... I>(std::integer_sequence<int, I...>) COTANGENT_EXPANDED {
+    (visit(std::integral_constant<int, I / (To - From)>(), std::integral_constant<int, From + I % (To - From)>()), ...);
+  }(std::make_integer_sequence<int, Rows*(To - From)>());
+}
+
 }  // namespace cotangent
 
 #include <cotangent/backends/cpu/pack/arithmetic.hpp>

@@ -130,7 +130,7 @@ template <class Kernel> class packet_kernel {
       extent sizes[dims.rank > 0 ? dims.rank : 1];
       for (int d = 0; d < dims.rank; ++d) sizes[d] = size(d);
       // Each result is stored once, so that nothing is set first.
-      each_reduction(reductions(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+      each_reduction(reductions(), [&]<class Reduce>(Reduce) COTANGENT_EXPANDED {
         using parts = reduce_parts<Reduce>;
         const auto r = results<layout>::template of<Reduce>(sizes, at.slots);
         to.base[parts::facts.place] = static_cast<typename parts::type*>(at.buffers[parts::buffer]) + value_of<parts::offset>(at.slots);
@@ -254,12 +254,12 @@ template <class Kernel> class packet_kernel {
   }
   /// f(row) for each row of a block. (A loop of so many turns would stay one.)
   template <class F> static COTANGENT_HOST_INLINE void each_of_block(const F& f) {
-    [&]<int... J>(std::integer_sequence<int, J...>) __attribute__((always_inline)) { (f(J), ...); }(std::make_integer_sequence<int, at_once.rows()>());
+    [&]<int... J>(std::integer_sequence<int, J...>) COTANGENT_EXPANDED { (f(J), ...); }(std::make_integer_sequence<int, at_once.rows()>());
   }
   /// The sums of some neighbouring rows, for some vectors.
   static COTANGENT_HOST_INLINE void sum_rows(position<layout>& at, extent outer, extent inner, extent lane, const targets<layout>& to) {
     block_sums all;
-    each_of_block([&](int j) __attribute__((always_inline)) {
+    each_of_block([&](int j) COTANGENT_EXPANDED {
       go_to(at, outer, inner, j);
       for (sums& s : all[j]) {
         s.to = &to;
@@ -268,7 +268,7 @@ template <class Kernel> class packet_kernel {
       }
     });
     add_up<summed>(at, outer, inner, lane, all);
-    each_of_block([&](int j) __attribute__((always_inline)) {
+    each_of_block([&](int j) COTANGENT_EXPANDED {
       for (int u = 0; u < at_once.vectors; ++u) all[j][u].template store_columns<false>(lane + u * N, N);
     });
   }
@@ -278,7 +278,7 @@ template <class Kernel> class packet_kernel {
     } else {
       go_to(at, outer, inner, 0);
       if (adds_nothing(at, lane)) return;
-      each_of_block([&](int j) __attribute__((always_inline)) {
+      each_of_block([&](int j) COTANGENT_EXPANDED {
         go_to(at, outer, inner, j);
         run_row(at, lane, all[j]);
       });

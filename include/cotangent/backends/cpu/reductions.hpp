@@ -301,7 +301,7 @@ template <class Layout, class Reductions, int N> struct running_sums {
   using columns = reductions_of_scope<Reductions, reduction::keeps_lane>;
   /// Finds this row's results.
   COTANGENT_HOST_INLINE void locate(const position<Layout>& at) {
-    each_reduction(columns(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+    each_reduction(columns(), [&]<class Reduce>(Reduce) COTANGENT_EXPANDED {
       using parts = reduce_parts<Reduce>;
       rows[parts::facts.place] = to->template row<typename parts::type>(parts::facts.place, at);
     });
@@ -309,19 +309,19 @@ template <class Layout, class Reductions, int N> struct running_sums {
 
   /// Moves the results that keep the lanes into registers, and back.
   template <bool Partial> COTANGENT_HOST_INLINE void load_columns(extent lane, int count) {
-    each_reduction(columns(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+    each_reduction(columns(), [&]<class Reduce>(Reduce) COTANGENT_EXPANDED {
       sum_of<Reduce>() = load_row<Reduce, Partial>(lane, count);
     });
   }
   template <bool Partial> COTANGENT_HOST_INLINE void store_columns(extent lane, int count) {
-    each_reduction(columns(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+    each_reduction(columns(), [&]<class Reduce>(Reduce) COTANGENT_EXPANDED {
       store_row<Reduce, Partial>(sum_of<Reduce>(), lane, count);
     });
   }
 
   /// Goes on with the sums of one scope where another row left them.
   template <reduction Scope> COTANGENT_HOST_INLINE void take(running_sums& before) {
-    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) COTANGENT_EXPANDED {
       sum_of<Reduce>() = before.template sum_of<Reduce>();
       if constexpr (has_mask<Reduce>) ordered[reduce_parts<Reduce>::facts.place] = before.ordered[reduce_parts<Reduce>::facts.place];
     });
@@ -329,7 +329,7 @@ template <class Layout, class Reductions, int N> struct running_sums {
 
   /// Sets the sums of one scope to their identities.
   template <reduction Scope> COTANGENT_HOST_INLINE void clear() {
-    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) COTANGENT_EXPANDED {
       using parts = reduce_parts<Reduce>;
       using T = typename parts::type;
       sum_of<Reduce>() = reg<T>(parts::operation::template identity<T>());
@@ -340,7 +340,7 @@ template <class Layout, class Reductions, int N> struct running_sums {
 
   /// Combines another copy's sums into this one's.
   template <reduction Scope> COTANGENT_HOST_INLINE void merge(running_sums& other) {
-    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) __attribute__((always_inline)) {
+    each_reduction(reductions_of_scope<Reductions, Scope>(), [&]<class Reduce>(Reduce) COTANGENT_EXPANDED {
       using parts = reduce_parts<Reduce>;
       if constexpr (parts::finds_place) {
         const auto both = nearest<typename parts::operation>(place_of_sum<Reduce>(), other.template place_of_sum<Reduce>());
@@ -363,7 +363,7 @@ template <class Layout, class Reductions, int N> struct running_sums {
       const pack<T, N> folded[] = {sum_of<Reduce>()...};
       T* const results[] = {to->template row<T>(reduce_parts<Reduce>::facts.place, at)...};
       combine_folded<typename parts::operation, bytes>(folded, results);
-    } else each_reduction(list, [&]<class Each>(Each) __attribute__((always_inline)) { flush_one<Each>(at); });
+    } else each_reduction(list, [&]<class Each>(Each) COTANGENT_EXPANDED { flush_one<Each>(at); });
   }
   template <class Reduce> COTANGENT_HOST_INLINE void flush_one(const position<Layout>& at) {
     using parts = reduce_parts<Reduce>;

@@ -138,7 +138,7 @@ template <class P, class T> class scatter {
 
   /// Adds points to places 4 numbers apart, the last number of which means nothing.
   void add_points(const extent* places, int count, const T* u) const {
-    const auto add_one = [&](int i, const point& x) __attribute__((always_inline)) {
+    const auto add_one = [&](int i, const point& x) COTANGENT_EXPANDED {
       if (places[i] >= 0) (point::load(y_ + places[i]) + x).store(y_ + places[i]);
     };
     for (int i = 0; i + 1 < count; ++i) add_one(i, point::load(u + i * 3));

@@ -45,11 +45,6 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
     }
   }
 
-  /// visit(i) for i in [0, Count), numbers that the compiler knows: what they index then stays in registers.
-  template <int Count, class Visit> static COTANGENT_HOST_INLINE void each(const Visit& visit) {
-    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (visit(std::integral_constant<int, I>()), ...); }(std::make_integer_sequence<int, Count>());
-  }
-
   /// The lanes with which times_column takes the fewest operations.
   static constexpr int lanes_of_sums() {
     int best = 2;
@@ -62,23 +57,23 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
   }
   /// A matrix in rows times a vector: as many sums as a vector has lanes, each in a vector, which are added across.
   static COTANGENT_HOST_INLINE void times_column(const T* a, const T* b, T* c) {
-    constexpr int lanes = lanes_of_sums(), rest = int(M % lanes);
-    for (extent i = 0; i + lanes <= M; i += lanes) sums_of_rows<lanes, lanes>(a + i * ARow, b, c + i);
-    if constexpr (rest > 0) sums_of_rows<rest, lanes>(a + (M - rest) * ARow, b, c + (M - rest));
+    constexpr int rows = lanes_of_sums(), rest = int(M % rows);
+    for (extent i = 0; i + rows <= M; i += rows) sums_of_rows<rows, rows>(a + i * ARow, b, c + i);
+    if constexpr (rest > 0) sums_of_rows<rest, rows>(a + (M - rest) * ARow, b, c + (M - rest));
   }
   template <int Rows, int Lanes> static COTANGENT_HOST_INLINE void sums_of_rows(const T* a, const T* b, T* c) {
     constexpr int whole = int(K / Lanes), rest = int(K % Lanes);
     using vec = pack<T, Lanes>;
     vec sum[Lanes];
-    each<Lanes>([&](auto x) __attribute__((always_inline)) { sum[x] = x < Rows && rest > 0 ? vec::load(a + x * ARow + whole * Lanes, rest) * vec::load(b + whole * Lanes, rest) : vec(T(0)); });
-    each<whole>([&](auto v) __attribute__((always_inline)) {
+    each_number<Lanes>([&](auto x) COTANGENT_EXPANDED { sum[x] = x < Rows && rest > 0 ? vec::load(a + x * ARow + whole * Lanes, rest) * vec::load(b + whole * Lanes, rest) : vec(T(0)); });
+    each_number<whole>([&](auto v) COTANGENT_EXPANDED {
       const vec terms = vec::load(b + v * Lanes);
-      each<Rows>([&](auto x) __attribute__((always_inline)) { sum[x] = fast_fma(vec::load(a + x * ARow + v * Lanes), terms, sum[x]); });
+      each_number<Rows>([&](auto x) COTANGENT_EXPANDED { sum[x] = fast_fma(vec::load(a + x * ARow + v * Lanes), terms, sum[x]); });
     });
     transpose(sum);
-    each<std::bit_width(unsigned(Lanes)) - 1>([&](auto s) __attribute__((always_inline)) {
+    each_number<std::bit_width(unsigned(Lanes)) - 1>([&](auto s) COTANGENT_EXPANDED {
       constexpr int half = Lanes >> (s + 1);
-      each<half>([&](auto x) __attribute__((always_inline)) { sum[x] = sum[x] + sum[x + half]; });
+      each_number<half>([&](auto x) COTANGENT_EXPANDED { sum[x] = sum[x] + sum[x + half]; });
     });
     if constexpr (Rows == Lanes) sum[0].store(c);
     else sum[0].store(c, Rows);
@@ -90,12 +85,12 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
     constexpr int square = int(std::min(extent(lanes), extent(std::bit_ceil(std::size_t(K)))));
     for (extent v = 0; v < vectors; ++v) {
       if constexpr (BRow == 1 && square > 1)
-        each<int((K + square - 1) / square)>([&](auto s) __attribute__((always_inline)) {
+        each_number<int((K + square - 1) / square)>([&](auto s) COTANGENT_EXPANDED {
           constexpr extent first = s * square;
           constexpr int count = int(std::min(extent(square), K - first));
           vec terms[square];
           load_columns<count>(terms, [&](int i) { return column(v * lanes + i) + first; });
-          each<count>([&](auto p) __attribute__((always_inline)) { terms[p].store(to + ((first + p) * vectors + v) * lanes); });
+          each_number<count>([&](auto p) COTANGENT_EXPANDED { terms[p].store(to + ((first + p) * vectors + v) * lanes); });
         });
       else
         for (extent p = 0; p < K; ++p)
@@ -121,21 +116,18 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
   /// Some rows of some vectors. `Partial`: the last vector has columns beyond the result.
   template <extent Rows, int Wide, extent Stride, bool Padded, bool Partial> static COTANGENT_HOST_INLINE void block(const T* a, const T* b, T* c) {
     constexpr int elements = int(N % lanes);  // of a partial vector
-    const auto visit = [](const auto& one) __attribute__((always_inline)) {
-      each<int(Rows)>([&](auto x) __attribute__((always_inline)) { each<Wide>([&](auto v) __attribute__((always_inline)) { one(x, v); }); });
-    };
     vec sum[Rows][Wide];
-    visit([&](auto x, auto v) __attribute__((always_inline)) { sum[x][v] = vec(T(0)); });
+    each_place<int(Rows), 0, Wide>([&](auto x, auto v) COTANGENT_EXPANDED { sum[x][v] = vec(T(0)); });
     for (extent p = 0; p < K; ++p) {
       vec terms[Wide];
-      each<Wide>([&](auto v) __attribute__((always_inline)) {
+      each_number<Wide>([&](auto v) COTANGENT_EXPANDED {
         const T* const from = b + p * Stride + v * lanes;
         if constexpr (Partial && v == Wide - 1 && !Padded) terms[v] = vec::load(from, elements);
         else terms[v] = vec::load(from);
       });
-      visit([&](auto x, auto v) __attribute__((always_inline)) { sum[x][v] = fast_fma(vec(a[x * ARow + p * AColumn]), terms[v], sum[x][v]); });
+      each_place<int(Rows), 0, Wide>([&](auto x, auto v) COTANGENT_EXPANDED { sum[x][v] = fast_fma(vec(a[x * ARow + p * AColumn]), terms[v], sum[x][v]); });
     }
-    visit([&](auto x, auto v) __attribute__((always_inline)) {
+    each_place<int(Rows), 0, Wide>([&](auto x, auto v) COTANGENT_EXPANDED {
       T* const to = c + x * N + v * lanes;
       if constexpr (Partial && v == Wide - 1) sum[x][v].store(to, elements);
       else sum[x][v].store(to);

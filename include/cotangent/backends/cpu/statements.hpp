@@ -169,13 +169,13 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
   };
   COTANGENT_LANES template <bool Listed, class T, source From, int Place, extent Stride, class List>
   COTANGENT_INLINE auto varying_steps(index_register<T, From, Place, Stride, List>) {
-    if constexpr (From != source::varying) return [](int) __attribute__((always_inline)) { return extent(0); };
+    if constexpr (From != source::varying) return [](int) COTANGENT_EXPANDED { return extent(0); };
     else if constexpr (Listed) return index_steps<listed_lanes<T>, Stride>{{list_at(List{})}, at.slots};
     else return index_steps<lane_list<T, N>, Stride>{lane_list<T, N>(at_place<T, From>(Place)), at.slots};
   }
   /// The offset of a lane from `address`, as a function: made where it is used, because those of all lanes do not fit into registers.
   COTANGENT_LANES template <bool Listed, class Access, class... X> COTANGENT_INLINE auto offsets(Access, X... indices) {
-    return [slots = at.slots, ...steps = varying_steps<Listed>(indices)](int i) __attribute__((always_inline)) {
+    return [slots = at.slots, ...steps = varying_steps<Listed>(indices)](int i) COTANGENT_EXPANDED {
       return ((i * value_of<lane_stride<Layout, Access>>(slots)) + ... + steps(i));
     };
   }
@@ -191,7 +191,7 @@ template <class Layout, int N, bool Partial, class Reductions = no_reductions, b
     if constexpr (are_listed<X> && never_before(Access{}) && steps_ahead(X{}) >= Before) {
       if (is_listed<1>(index)) [[likely]] return visit(offsets<true>(access, index), std::true_type());
       visit(offsets<false>(access, index), std::false_type());
-    } else with_offsets([&](const auto& offset) __attribute__((always_inline)) { visit(offset, std::false_type()); }, access, index);
+    } else with_offsets([&](const auto& offset) COTANGENT_EXPANDED { visit(offset, std::false_type()); }, access, index);
   }
   /// Asks for the rows of `columns` elements that the next vector reads from p on, if its indices are those of a list.
   template <class V, class T, source From, int Place, extent Stride, class List>
@@ -283,7 +283,7 @@ template <class T, int B, class A, class... X, unsigned Sources, class E> struct
     R& r;
     const T* p;
     COTANGENT_LANES template <class Offset> COTANGENT_INLINE void operator()(const Offset& offset) const {
-      r = R::from_lanes([&](int i) __attribute__((always_inline)) { return p[offset(i)]; });
+      r = R::from_lanes([&](int i) COTANGENT_EXPANDED { return p[offset(i)]; });
     }
   };
 };
@@ -417,7 +417,7 @@ template <class Layout> inline constexpr bool is_long_kernel = Layout::shape.var
 /// Op::lane as a function of its own: in a long kernel, where inlining every long lane program would cost minutes of
 /// compile time. On a device it is inlined: a call there takes registers from the caller.
 #ifdef __CUDA_ARCH__
-#define COTANGENT_CALLED inline __attribute__((always_inline))
+#define COTANGENT_CALLED COTANGENT_HOST_INLINE
 #else
 #define COTANGENT_CALLED __attribute__((noinline))
 #endif
@@ -541,11 +541,11 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
       const int done[] = {0, (tile_register<Table, Begin, K, T, 0>(e) = column_of_rows<columns, tile_column<Table, Begin, K>>(rows), 0)...};
       (void)done;
     } else {
-      const auto load = [&](const auto& offset, auto has_before) __attribute__((always_inline)) {
+      const auto load = [&](const auto& offset, auto has_before) COTANGENT_EXPANDED {
         load_blocks<Table, Begin, 0, columns, has_before()>(e, p, offset, std::integer_sequence<int, K...>());
       };
       if constexpr (sizeof...(X) == 1 && columns < fewest<lanes>) e.template with_offsets_behind<fewest<lanes> - columns>(load, A{}, X{}...);
-      else e.with_offsets([&](const auto& offset) __attribute__((always_inline)) { load(offset, std::false_type()); }, A{}, X{}...);
+      else e.with_offsets([&](const auto& offset) COTANGENT_EXPANDED { load(offset, std::false_type()); }, A{}, X{}...);
     }
   }
 
@@ -561,10 +561,10 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
     if constexpr (HasBefore) {  // read as well, so that a row is a plain load
       const T* before = p + First - (width - block);
       asm("" : "+r"(before));  // or each address would have a constant of its own
-      load_columns<width>(columns, [&](int i) __attribute__((always_inline)) { return before + offset(i); });
+      load_columns<width>(columns, [&](int i) COTANGENT_EXPANDED { return before + offset(i); });
       for (int j = 0; j < block; ++j) columns[j] = columns[width - block + j];
     } else {
-      const auto row = [&](int i) __attribute__((always_inline)) { return p + First + offset(E::partial && i >= e.count ? 0 : i); };
+      const auto row = [&](int i) COTANGENT_EXPANDED { return p + First + offset(E::partial && i >= e.count ? 0 : i); };
       if constexpr (scattered<X...> && !is_long_kernel<typename E::layout>) load_scattered<block>(columns, row);
       else load_columns<block>(columns, row);
     }

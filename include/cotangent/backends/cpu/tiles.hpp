@@ -202,9 +202,9 @@ template <class T> struct tiled_product {
     const extent last = terms_here.last;
     if (first >= last && t.adds) return;
     const int count = int(t.to - s) - (Vectors - 1) * lanes;  // in the last vector, if that is partial
-    const auto load = [&](const T* from, auto v) __attribute__((always_inline)) { return Partial && v == Vectors - 1 ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
+    const auto load = [&](const T* from, auto v) COTANGENT_EXPANDED { return Partial && v == Vectors - 1 ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
     vec sums[Rows][Vectors];
-    each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
+    each_place<Rows, 0, Vectors>([&](auto x, auto v) COTANGENT_EXPANDED {
       if (t.adds) __builtin_prefetch(at(r + x, s + v * lanes), 1);  // added at the end, when it is there
       sums[x][v] = vec(T(0));
     });
@@ -218,32 +218,26 @@ template <class T> struct tiled_product {
     const bool strides = s == 0 && (is_packed ? t.ahead != nullptr : is_far(a_column));
     const T* next = is_packed ? t.ahead : pa + Rows * a_row;
     // The terms up to `end` of the vectors [From, To).
-    const auto add = [&]<int From, int To>(std::integer_sequence<int, From, To>, extent end) __attribute__((always_inline)) {
+    const auto add = [&]<int From, int To>(std::integer_sequence<int, From, To>, extent end) COTANGENT_EXPANDED {
       for (end = end < last ? end : last; first < end; ++first, pa += column, behind += column, pb += t.b_stride) {
         vec terms_of_b[Vectors];
         if (strides) __builtin_prefetch(next, 0, 2), next += a_column;
-        each<1, From, To>([&](auto, auto v) __attribute__((always_inline)) { terms_of_b[v] = load(pb, v); });
-        each<Rows, From, To>([&](auto x, auto v) __attribute__((always_inline)) { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
+        each_place<1, From, To>([&](auto, auto v) COTANGENT_EXPANDED { terms_of_b[v] = load(pb, v); });
+        each_place<Rows, From, To>([&](auto x, auto v) COTANGENT_EXPANDED { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
       }
     };
     if constexpr (B == matrix_part::whole) add(std::integer_sequence<int, 0, Vectors>(), last);
     else  // steps as wide as a vector
-      [&]<int... V>(std::integer_sequence<int, V...>) __attribute__((always_inline)) {
+      [&]<int... V>(std::integer_sequence<int, V...>) COTANGENT_EXPANDED {
         if constexpr (B == matrix_part::upper) (add(std::integer_sequence<int, V, Vectors>(), j + s + (V + 1) * lanes), ...);
         else (add(std::integer_sequence<int, 0, V + 1>(), V + 1 < Vectors ? j + s + (V + 1) * lanes : last), ...);
       }(std::make_integer_sequence<int, Vectors>());
-    each<Rows, 0, Vectors>([&](auto x, auto v) __attribute__((always_inline)) {
+    each_place<Rows, 0, Vectors>([&](auto x, auto v) COTANGENT_EXPANDED {
       T* const to = at(r + x, s);
       if (t.adds) sums[x][v] = sums[x][v] + load(to, v);
       if constexpr (Partial && v == Vectors - 1) sums[x][v].store(to + v * lanes, count);
       else sums[x][v].store(to + v * lanes);
     });
-  }
-  /// visit(x, v) for x in [0, Rows) and v in [From, To), numbers that the compiler knows: it then keeps what they index in registers.
-  template <int Rows, int From, int To, class Visit> static COTANGENT_HOST_INLINE void each(const Visit& visit) {
-    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-      (visit(std::integral_constant<int, I / (To - From)>(), std::integral_constant<int, From + I % (To - From)>()), ...);
-    }(std::make_integer_sequence<int, Rows*(To - From)>());
   }
   T* at(extent r, extent s) const { return c + r * c_row + s; }
 };

@@ -138,7 +138,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
   /// Some turns of some vectors: the first of all turns begins with the loop's carries, others with what the turns before have stored.
   template <int Vectors, bool Partial> [[gnu::noinline]] void run_vectors(extent row, int count, range turns) const {
     const void* const* from = turns.first == 0 ? base::places_.from : base::places_.to;
-    base::with_carries(from, row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
+    base::with_carries(from, row, count, [&](auto& r, auto vectors) COTANGENT_EXPANDED {
       position<layout_of<Kernel>> at = base::at_;
       extent before[Roles::count + 1];
       for (int b = 0; b < Roles::count; ++b) before[b] = turns.first * steps_[b];
@@ -180,7 +180,7 @@ template <class Kernel, class Roles, class Test, class TestRoles, class... Carry
   position<layout_of<Test>> test_at_;
 
   template <int Vectors, bool Partial> [[gnu::noinline]] void run_vectors(extent row, int count) const {
-    base::with_carries(base::places_.from, row, count, [&](auto& r, auto vectors) __attribute__((always_inline)) {
+    base::with_carries(base::places_.from, row, count, [&](auto& r, auto vectors) COTANGENT_EXPANDED {
       while (holds<Partial>(row, count, r, vectors)) {
         run_side_by_side<Kernel, lanes, Partial>(base::at_, row, count, r, vectors);
         turn_all(r, vectors);

@@ -113,7 +113,7 @@ template <int M, class T, int N, int W, class F>
 COTANGENT_HOST_INLINE void load_scattered(pack<T, N> (&columns)[W], const F& row) {
   for (int j = 0; j < W; ++j) {
     columns[j] = pack<T, N>(T(0));
-    [&]<int... K>(std::integer_sequence<int, K...>) __attribute__((always_inline)) {
+    [&]<int... K>(std::integer_sequence<int, K...>) COTANGENT_EXPANDED {
       (columns[j].set_part(0, vector_with_row<M, K>(columns[j].part(0), row(j + K * W))), ...);
     }(std::make_integer_sequence<int, 4>());
   }
