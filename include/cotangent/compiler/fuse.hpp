@@ -272,9 +272,8 @@ class scheduler {
     for (int n = 0; n < g_.size(); ++n) {
       if (!is(n, primitive_of<reduce_min_p>.id) || at(n).type != dtype::int32 || !is(g_.operand(n, 0), primitive_of<select_p>.id)) continue;
       if (uses.empty()) {
-        extremum_.assign(g_.nodes.count, -1), left_out_.assign(g_.nodes.count, 0), uses.assign(g_.nodes.count, 0);
-        for (int o : g_.operands) ++uses[std::size_t(o)];
-        for (int o : g_.outputs) ++uses[std::size_t(o)];
+        extremum_.assign(g_.nodes.count, -1), left_out_.assign(g_.nodes.count, 0);
+        uses = uses_of(g_);
       }
       extremum_[std::size_t(n)] = find_extremum(n);
       if (extremum_[std::size_t(n)] < 0) continue;

@@ -88,10 +88,7 @@ class pair_pass {
   }
 
   constexpr void find_sums_of_sums() {
-    sequence<int> uses;
-    uses.assign(g_.nodes.size(), 0);
-    for (int i : g_.operands) ++uses[std::size_t(i)];
-    for (int o : g_.outputs) ++uses[std::size_t(o)];
+    const sequence<int> uses = uses_of(g_);
     summed_again_.assign(g_.nodes.size(), false);
     for (int n = 0; n < g_.size(); ++n) {
       if (g_[n].op_id != primitive_of<reduce_sum_p>.id) continue;

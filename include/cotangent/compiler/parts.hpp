@@ -8,11 +8,8 @@ namespace cotangent {
 
 class part_pass {
  public:
-  explicit constexpr part_pass(const graph& g) : g_(g), r_(g, to_) {
+  explicit constexpr part_pass(const graph& g) : g_(g), r_(g, to_), uses_(uses_of(g)) {
     to_.simplifying = true, to_.inlining = false;
-    uses_.assign(g.nodes.size(), 0);
-    for (int o : g.operands) ++uses_[std::size_t(o)];
-    for (int o : g.outputs) ++uses_[std::size_t(o)];
   }
   /// Whether there are such operations.
   constexpr bool changes() const {

@@ -10,11 +10,9 @@ namespace cotangent {
 
 class phase_pass {
  public:
-  explicit constexpr phase_pass(const graph& g) : g_(g), r_(g, to_) {
+  explicit constexpr phase_pass(const graph& g) : g_(g), r_(g, to_), uses_(uses_of(g)) {
     to_.simplifying = true, to_.inlining = false;
-    uses_.assign(g.nodes.size(), 0), added_.assign(g.nodes.size(), false);
-    for (int o : g.operands) ++uses_.items[o];
-    for (int o : g.outputs) ++uses_.items[o];
+    added_.assign(g.nodes.size(), false);
     for (int n = 0; n < g.size(); ++n)
       for (int k = 0; is_sum(n) && k < 2; ++k) added_.items[g.operand(n, k)] = true;
   }

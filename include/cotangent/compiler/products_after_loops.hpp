@@ -46,13 +46,6 @@ class products_after_loops {
     constexpr extent least = 4096;  // others stay in the first cache
     return !has_symbol(dims) && dims.size() >= least;
   }
-  static constexpr sequence<int> uses_in(const graph& g) {
-    sequence<int> uses;
-    uses.assign(g.nodes.size(), 0);
-    for (int o : g.operands) ++uses[std::size_t(o)];
-    for (int o : g.outputs) ++uses[std::size_t(o)];
-    return uses;
-  }
   /// What is added to the carry `before` where node n is made, which only that uses; false if it is not a sum of it and of products.
   static constexpr bool collect(const graph& turn, const sequence<int>& uses, int n, int before, bool& found, sequence<term>& terms) {
     if (uses[std::size_t(n)] != 1) return false;
@@ -90,7 +83,7 @@ class products_after_loops {
     const scan_call s = scan_p::read(r_.at(n));
     const graph turn = borrowed(s.body);
     if (is_symbol(s.length) || s.length < least_turns || !turn.symbols.empty()) return false;
-    const sequence<int> uses = uses_in(turn);
+    const sequence<int> uses = uses_of(turn);
     const std::size_t carries = s.carries.size();
     sequence<sequence<term>> taken;  // per carry; none: it stays
     bool any = false;

@@ -54,10 +54,7 @@ template <class SumsOf> class sums_after_loops {
     sums_of_turn r;
     r.depends.assign(turn.nodes.size(), false);
     flag_list allowed = r.depends;  // as an operand of what does not depend on sums: the sum of a carry and what is added to it
-    sequence<int> uses;
-    uses.assign(turn.nodes.size(), 0);
-    for (int o : turn.operands) ++uses[std::size_t(o)];
-    for (int o : turn.outputs) ++uses[std::size_t(o)];
+    const sequence<int> uses = uses_of(turn);
     extent elements = 0;
     for (std::size_t k = 0; k < s.carries.size(); ++k) {
       const int o = turn.outputs[k], in = turn.inputs[s.carry(k)];

@@ -110,11 +110,8 @@ constexpr graph with_views_inside(const graph& g) {
 /// first axis before: the computation on the transposed operands, which are then none.
 class transpose_pass {
  public:
-  explicit constexpr transpose_pass(const graph& g) : g_(g), r_(g, to_) {
+  explicit constexpr transpose_pass(const graph& g) : g_(g), r_(g, to_), uses_(uses_of(g)) {
     to_.simplifying = true, to_.inlining = false;
-    uses_.assign(g.nodes.size(), 0);
-    for (int o : g.operands) ++uses_.items[o];
-    for (int o : g.outputs) ++uses_.items[o];
   }
   /// Whether there are such transposes.
   constexpr bool changes() const {

@@ -86,6 +86,15 @@ constexpr call call_at(const graph& g, builder& b, int n, sequence<value>& opera
   return c;
 }
 
+/// How often each value is an operand or an output.
+constexpr sequence<int> uses_of(const graph& g) {
+  sequence<int> uses;
+  uses.assign(g.nodes.size(), 0);
+  for (int o : g.operands) ++uses.items[o];
+  for (int o : g.outputs) ++uses.items[o];
+  return uses;
+}
+
 /// The application that computes a value, with lists of its own: those of its builder move when it grows.
 struct copied_call : call {
   sequence<value> own_operands;
