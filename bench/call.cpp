@@ -1,5 +1,5 @@
-/// What a call costs: functions of two scalars and of two 3-vectors, and their gradients, against plain C++, and products of small
-/// matrices against Eigen's of fixed sizes. And what threads cost: a region of two tasks against oneTBB's own, and small work on two
+/// What a call costs: functions of two scalars and of two 3-vectors, and their gradients, against plain C++, and products and
+/// factorizations of small matrices against Eigen's of fixed sizes. And what threads cost: a region of two tasks against oneTBB's own, and small work on two
 /// threads against the same on one.
 
 #include <array>
@@ -65,28 +65,70 @@ template <class Ours, class Theirs, class X, class Y> void add(const std::string
   });
 }
 
+/// What `ours` and `theirs`, of Eigen's fixed sizes, write to arrays of the same layout.
+template <class Ours, class Theirs, class A, class M> void add_small(const std::string& name, Ours ours, Theirs theirs, A& array, M& matrix) {
+  bench::compare("call", name, 1, "Eigen, fixed sizes", [=, &array, &matrix] {
+    ours(), theirs();
+    for (ct::extent i = 0; i < array.size(); ++i)
+      if (!(std::abs(double(array.data()[i]) - double(matrix.data()[i])) <= 1e-5 * (1 + std::abs(double(matrix.data()[i]))))) {
+        std::fprintf(stderr, "call: %s: the two sides differ\n", name.c_str());
+        std::exit(1);
+      }
+    return bench::sides{ours, theirs};
+  });
+}
+
+template <class T> const std::string of_type = sizeof(T) == 8 ? ", float64" : ", float32";
+template <class T, int M, int N> using eigen_matrix = Eigen::Matrix<T, M, N, N == 1 ? Eigen::ColMajor : Eigen::RowMajor>;
+
 constexpr auto product = [](auto x, auto y) { return ct::matmul(x, y); };
 /// An M x K matrix times a K x N one.
 template <class T, int M, int K, int N> void add_product() {
-  const std::string name = "[" + std::to_string(M) + ", " + std::to_string(K) + "] times [" + std::to_string(K) + (N == 1 ? "]" : ", " + std::to_string(N) + "]") + (sizeof(T) == 8 ? ", float64" : ", float32");
-  bench::compare("call", name, 1, "Eigen, fixed sizes", [] {
-    static ct::array<T, M, K> a;
-    static std::conditional_t<N == 1, ct::array<T, K>, ct::array<T, K, N>> b;
-    static std::conditional_t<N == 1, ct::array<T, M>, ct::array<T, M, N>> ours;
-    static Eigen::Matrix<T, M, N, N == 1 ? Eigen::ColMajor : Eigen::RowMajor> theirs;
-    for (ct::extent i = 0; i < a.size(); ++i) a.data()[i] = T(0.1) * T(i % 7);
-    for (ct::extent i = 0; i < b.size(); ++i) b.data()[i] = T(0.2) * T(i % 5);
-    return bench::sides{[] {
-                          benchmark::DoNotOptimize(a);
-                          ct::jit(product).into(ours)(a, b);
-                          benchmark::DoNotOptimize(ours);
-                        },
-                        [] {
-                          benchmark::DoNotOptimize(a);
-                          theirs.noalias() = Eigen::Map<const Eigen::Matrix<T, M, K, Eigen::RowMajor>>(a.data()) * Eigen::Map<const Eigen::Matrix<T, K, N, N == 1 ? Eigen::ColMajor : Eigen::RowMajor>>(b.data());
-                          benchmark::DoNotOptimize(theirs);
-                        }};
-  });
+  static ct::array<T, M, K> a;
+  static std::conditional_t<N == 1, ct::array<T, K>, ct::array<T, K, N>> b;
+  static std::conditional_t<N == 1, ct::array<T, M>, ct::array<T, M, N>> ours;
+  static eigen_matrix<T, M, N> theirs;
+  for (ct::extent i = 0; i < a.size(); ++i) a.data()[i] = T(0.1) * T(i % 7);
+  for (ct::extent i = 0; i < b.size(); ++i) b.data()[i] = T(0.2) * T(i % 5);
+  const auto run = [] {
+    benchmark::DoNotOptimize(a);
+    ct::jit(product).into(ours)(a, b);
+    benchmark::DoNotOptimize(ours);
+  };
+  const auto run_eigen = [] {
+    benchmark::DoNotOptimize(a);
+    theirs.noalias() = Eigen::Map<const eigen_matrix<T, M, K>>(a.data()) * Eigen::Map<const eigen_matrix<T, K, N>>(b.data());
+    benchmark::DoNotOptimize(theirs);
+  };
+  add_small("[" + std::to_string(M) + ", " + std::to_string(K) + "] times [" + std::to_string(K) + (N == 1 ? "]" : ", " + std::to_string(N) + "]") + of_type<T>, run, run_eigen, ours, theirs);
+}
+
+constexpr auto solution = [](auto a, auto b) { return ct::linalg::solve(a, b); };
+constexpr auto factor = [](auto a) { return ct::linalg::cholesky(a); };
+constexpr auto inverse = [](auto a) { return ct::linalg::inv(a); };
+/// A positive definite matrix of order N: a system solved, a Cholesky factor, an inverse.
+template <class T, int N> void add_factorizations() {
+  static ct::array<T, N, N> a, result;
+  static ct::array<T, N> b, x;
+  static eigen_matrix<T, N, N> their_a, their_result;
+  static eigen_matrix<T, N, 1> their_b, their_x;
+  for (int i = 0; i < N; ++i) {
+    b(i) = their_b(i) = T(0.2) * T(i % 5);
+    for (int j = 0; j < N; ++j) a(i, j) = their_a(i, j) = T(i == j ? N : 0.5 / (1 + std::abs(i - j)));
+  }
+  const auto both = [](const std::string& name, auto run, auto run_eigen, auto& ours, auto& theirs) {
+    const auto side = [](auto f, auto& of, auto& to) {
+      return [=, &of, &to] {
+        benchmark::DoNotOptimize(of);
+        f();
+        benchmark::DoNotOptimize(to);
+      };
+    };
+    add_small(name + ", [" + std::to_string(N) + ", " + std::to_string(N) + "]" + of_type<T>, side(run, a, ours), side(run_eigen, their_a, theirs), ours, theirs);
+  };
+  both("solve", [] { ct::jit(solution).into(x)(a, b); }, [] { their_x = their_a.partialPivLu().solve(their_b); }, x, their_x);
+  both("cholesky", [] { ct::jit(factor).into(result)(a); }, [] { their_result = their_a.llt().matrixL(); }, result, their_result);
+  both("inv", [] { ct::jit(inverse).into(result)(a); }, [] { their_result = their_a.inverse(); }, result, their_result);
 }
 
 constexpr auto sines = [](auto x) { return ct::sin(x) * x; };
@@ -131,6 +173,9 @@ int main(int argc, char** argv) {
   add_product<double, 6, 6, 1>();
   add_product<double, 12, 12, 1>();
   add_product<float, 32, 32, 1>();
+  add_factorizations<double, 3>();
+  add_factorizations<double, 6>();
+  add_factorizations<double, 12>();
   add_region();
   add_small_work<4096>();
   add_small_work<16384>();
