@@ -4,7 +4,7 @@
 /// COTANGENT_INLINE is always inlined, on both; COTANGENT_HOST_INLINE on the host: code that names a vector type, or the
 /// lists of a program, cannot be device code. clang drops such a function once it is inlined only if no other file could mean the same one;
 /// otherwise it inlines all that it calls into it as well. COTANGENT_EXPANDED follows the parameters of a lambda that is always inlined.
-/// Where nothing is optimized nothing is inlined: an object file of programs, and the time it takes, would be several times as large.
+/// Where nothing is optimized nothing is inlined: it would only take compilers longer.
 /// COTANGENT_UNROLL precedes a loop that device code must unroll: registers have no addresses.
 
 #ifdef __CUDACC__
