@@ -65,21 +65,30 @@ template <class Ours, class Theirs, class X, class Y> void add(const std::string
   });
 }
 
-/// What `ours` and `theirs`, of Eigen's fixed sizes, write to arrays of the same layout.
-template <class Ours, class Theirs, class A, class M> void add_small(const std::string& name, Ours ours, Theirs theirs, A& array, M& matrix) {
-  bench::compare("call", name, 1, "Eigen, fixed sizes", [=, &array, &matrix] {
+/// What `ours` and `theirs` write, of Eigen's fixed sizes, to arrays of the same layout. The compiler knows neither the operands nor who uses
+/// the result.
+template <class Ours, class Theirs, class R, class M, class... A> void add_small(const std::string& name, Ours ours, Theirs theirs, R& result, M& their_result, A&... operands) {
+  const auto side = [&](auto f, auto& to) {
+    return [=, &to, &operands...] {
+      (benchmark::DoNotOptimize(operands), ...);
+      f();
+      benchmark::DoNotOptimize(to);
+    };
+  };
+  bench::compare("call", name, 1, "Eigen, fixed sizes", [name, &result, &their_result, sides = bench::sides{side(ours, result), side(theirs, their_result)}, ours, theirs] {
     ours(), theirs();
-    for (ct::extent i = 0; i < array.size(); ++i)
-      if (!(std::abs(double(array.data()[i]) - double(matrix.data()[i])) <= 1e-5 * (1 + std::abs(double(matrix.data()[i]))))) {
+    for (ct::extent i = 0; i < result.size(); ++i)
+      if (!(std::abs(double(result.data()[i]) - double(their_result.data()[i])) <= 1e-5 * (1 + std::abs(double(their_result.data()[i]))))) {
         std::fprintf(stderr, "call: %s: the two sides differ\n", name.c_str());
         std::exit(1);
       }
-    return bench::sides{ours, theirs};
+    return sides;
   });
 }
 
 template <class T> const std::string of_type = sizeof(T) == 8 ? ", float64" : ", float32";
 template <class T, int M, int N> using eigen_matrix = Eigen::Matrix<T, M, N, N == 1 ? Eigen::ColMajor : Eigen::RowMajor>;
+template <class T, int M, int N> Eigen::Map<const eigen_matrix<T, M, N>> eigen_map(const T* x) { return Eigen::Map<const eigen_matrix<T, M, N>>(x); }
 
 constexpr auto product = [](auto x, auto y) { return ct::matmul(x, y); };
 /// An M x K matrix times a K x N one.
@@ -90,17 +99,8 @@ template <class T, int M, int K, int N> void add_product() {
   static eigen_matrix<T, M, N> theirs;
   for (ct::extent i = 0; i < a.size(); ++i) a.data()[i] = T(0.1) * T(i % 7);
   for (ct::extent i = 0; i < b.size(); ++i) b.data()[i] = T(0.2) * T(i % 5);
-  const auto run = [] {
-    benchmark::DoNotOptimize(a);
-    ct::jit(product).into(ours)(a, b);
-    benchmark::DoNotOptimize(ours);
-  };
-  const auto run_eigen = [] {
-    benchmark::DoNotOptimize(a);
-    theirs.noalias() = Eigen::Map<const eigen_matrix<T, M, K>>(a.data()) * Eigen::Map<const eigen_matrix<T, K, N>>(b.data());
-    benchmark::DoNotOptimize(theirs);
-  };
-  add_small("[" + std::to_string(M) + ", " + std::to_string(K) + "] times [" + std::to_string(K) + (N == 1 ? "]" : ", " + std::to_string(N) + "]") + of_type<T>, run, run_eigen, ours, theirs);
+  add_small("[" + std::to_string(M) + ", " + std::to_string(K) + "] times [" + std::to_string(K) + (N == 1 ? "]" : ", " + std::to_string(N) + "]") + of_type<T>,
+            [] { ct::jit(product).into(ours)(a, b); }, [] { theirs.noalias() = eigen_map<T, M, K>(a.data()) * eigen_map<T, K, N>(b.data()); }, ours, theirs, a, b);
 }
 
 constexpr auto solution = [](auto a, auto b) { return ct::linalg::solve(a, b); };
@@ -110,25 +110,15 @@ constexpr auto inverse = [](auto a) { return ct::linalg::inv(a); };
 template <class T, int N> void add_factorizations() {
   static ct::array<T, N, N> a, result;
   static ct::array<T, N> b, x;
-  static eigen_matrix<T, N, N> their_a, their_result;
-  static eigen_matrix<T, N, 1> their_b, their_x;
-  for (int i = 0; i < N; ++i) {
-    b(i) = their_b(i) = T(0.2) * T(i % 5);
-    for (int j = 0; j < N; ++j) a(i, j) = their_a(i, j) = T(i == j ? N : 0.5 / (1 + std::abs(i - j)));
-  }
-  const auto both = [](const std::string& name, auto run, auto run_eigen, auto& ours, auto& theirs) {
-    const auto side = [](auto f, auto& of, auto& to) {
-      return [=, &of, &to] {
-        benchmark::DoNotOptimize(of);
-        f();
-        benchmark::DoNotOptimize(to);
-      };
-    };
-    add_small(name + ", [" + std::to_string(N) + ", " + std::to_string(N) + "]" + of_type<T>, side(run, a, ours), side(run_eigen, their_a, theirs), ours, theirs);
-  };
-  both("solve", [] { ct::jit(solution).into(x)(a, b); }, [] { their_x = their_a.partialPivLu().solve(their_b); }, x, their_x);
-  both("cholesky", [] { ct::jit(factor).into(result)(a); }, [] { their_result = their_a.llt().matrixL(); }, result, their_result);
-  both("inv", [] { ct::jit(inverse).into(result)(a); }, [] { their_result = their_a.inverse(); }, result, their_result);
+  static eigen_matrix<T, N, N> their_result;
+  static eigen_matrix<T, N, 1> their_x;
+  for (int i = 0; i < N; ++i) b(i) = T(0.2) * T(i % 5);
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < N; ++j) a(i, j) = T(i == j ? N : 0.5 / (1 + std::abs(i - j)));
+  const std::string of = ", [" + std::to_string(N) + ", " + std::to_string(N) + "]" + of_type<T>;
+  add_small("solve" + of, [] { ct::jit(solution).into(x)(a, b); }, [] { their_x = eigen_map<T, N, N>(a.data()).partialPivLu().solve(eigen_map<T, N, 1>(b.data())); }, x, their_x, a, b);
+  add_small("cholesky" + of, [] { ct::jit(factor).into(result)(a); }, [] { their_result = eigen_map<T, N, N>(a.data()).llt().matrixL(); }, result, their_result, a);
+  add_small("inv" + of, [] { ct::jit(inverse).into(result)(a); }, [] { their_result = eigen_map<T, N, N>(a.data()).inverse(); }, result, their_result, a);
 }
 
 constexpr auto sines = [](auto x) { return ct::sin(x) * x; };

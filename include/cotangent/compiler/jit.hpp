@@ -1,6 +1,8 @@
 #pragma once
 /// jit: a function compiled for its argument types; and calling transforms directly on arrays.
 
+#include <algorithm>
+
 #include <cotangent/backends/accelerators.hpp>
 #include <cotangent/backends/cpu/backend.hpp>
 #include <cotangent/compiler/program.hpp>
@@ -153,20 +155,22 @@ template <class Backend, class F, class... A> struct compiled_call {
     s.queue = queue(on);
     const void* in[inputs > 0 ? inputs : 1];
     bind(s, in, arguments...);
-    int o = 0;
-    for_each_leaf(
-        [&](auto& leaf) {
-          using leaf_type = std::remove_cvref_t<decltype(leaf)>;
-          static_assert(!leaf_traits<leaf_type>::is_scalar, "into: an output must be an array or a view");
-          const buffer& b = the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[std::size_t(o)])];
-          const shape want = shape_of_stored<leaf_type>(s.value(b.dims));
-          if (!(leaf.shape() == want) || (leaf.data() == nullptr && leaf.size() > 0))
-            throw shape_error("into: output " + std::to_string(o) + " has shape " + text_of(leaf.shape()) + " where " + text_of(want) + " is needed");
-          ++o;
-        },
-        r);
+    [&]<int... O>(std::integer_sequence<int, O...>) COTANGENT_EXPANDED { (check_output<O>(s, get_leaf<O>(r)), ...); }(std::make_integer_sequence<int, std::min(outputs, leaf_count<R>)>());
     check_overlap(r, arguments...);
     run_into(s, in, r);
+  }
+  /// Whether the array that output O goes to has the right shape and memory. (What the types say costs nothing in a call.)
+  template <int O, class Leaf> static COTANGENT_HOST_INLINE void check_output(const state& s, const Leaf& leaf) {
+    static_assert(!leaf_traits<Leaf>::is_scalar, "into: an output must be an array or a view");
+    constexpr shape dims = the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims;
+    if constexpr (Leaf::is_static() && !has_symbol(dims)) {
+      constexpr bool fits = Leaf::type_shape() == shape_of_stored<Leaf>(dims);
+      if (fits && (leaf.data() != nullptr || leaf.size() == 0)) return;
+    } else if (leaf.shape() == shape_of_stored<Leaf>(s.value(dims)) && (leaf.data() != nullptr || leaf.size() == 0)) return;
+    throw_unfit(O, leaf.shape(), shape_of_stored<Leaf>(s.value(dims)));
+  }
+  [[noreturn, gnu::cold]] static void throw_unfit(int output, const shape& dims, const shape& want) {
+    throw shape_error("into: output " + std::to_string(output) + " has shape " + text_of(dims) + " where " + text_of(want) + " is needed");
   }
   template <class R, class... X> static void check_overlap(const R& r, const X&... arguments) {
     for_each_leaf(
