@@ -54,12 +54,14 @@ template <class R> float first(const R& r) {
   else return r[0];
 }
 
+[[noreturn]] void stop(const std::string& name) {
+  std::fprintf(stderr, "call: %s: the two sides differ\n", name.c_str());
+  std::exit(1);
+}
+
 /// JAX's rows are taken with two threads; a call this small uses one.
 template <class Ours, class Theirs, class X, class Y> void add(const std::string& name, Ours ours, Theirs theirs, const X (&x)[2], const Y (&y)[2]) {
-  if (std::abs(first(ours(x[0], x[1])) - first(theirs(y[0], y[1]))) > 1e-5f) {
-    std::fprintf(stderr, "call: %s: the two sides differ\n", name.c_str());
-    std::exit(1);
-  }
+  if (std::abs(first(ours(x[0], x[1])) - first(theirs(y[0], y[1]))) > 1e-5f) stop(name);
   bench::compare("call", name, 2, "plain C++", [=, a = x[0], b = x[1], c = y[0], d = y[1]] {
     return bench::sides{opaque_call(ours, a, b), opaque_call(theirs, c, d)};
   });
@@ -78,10 +80,7 @@ template <class Ours, class Theirs, class R, class M, class... A> void add_small
   bench::compare("call", name, 1, "Eigen, fixed sizes", [name, &result, &their_result, sides = bench::sides{side(ours, result), side(theirs, their_result)}, ours, theirs] {
     ours(), theirs();
     for (ct::extent i = 0; i < result.size(); ++i)
-      if (!(std::abs(double(result.data()[i]) - double(their_result.data()[i])) <= 1e-5 * (1 + std::abs(double(their_result.data()[i]))))) {
-        std::fprintf(stderr, "call: %s: the two sides differ\n", name.c_str());
-        std::exit(1);
-      }
+      if (!(std::abs(double(result.data()[i]) - double(their_result.data()[i])) <= 1e-5 * (1 + std::abs(double(their_result.data()[i]))))) stop(name);
     return sides;
   });
 }
