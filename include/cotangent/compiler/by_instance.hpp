@@ -165,8 +165,7 @@ class by_instance {
     const call c = call_of(n, operands);
     const dot_dimensions d = dot_general_p::dimensions(c);
     const int axis = axis_of(n), batch = d.lhs_batch.rank, left = axis_of(g_.operand(n, 0)), right = axis_of(g_.operand(n, 1));
-    extent terms = 1;
-    for (extent a : d.lhs_contracted) terms *= c[0].dims()[int(a)];
+    const extent terms = d.terms(c[0].dims());
     if (is_symbol(terms) || terms < 1 || terms * elements_of(n) > most_products || c.dims.rank + d.lhs_contracted.rank > max_rank) return false;
     const bool left_fits = is_of_instances(g_.operand(n, 0)), right_fits = is_of_instances(g_.operand(n, 1));
     if (axis < batch) return left_fits && right_fits && d.lhs_batch[axis] == left && d.rhs_batch[axis] == right;

@@ -244,18 +244,27 @@ template <class Make, class Donated, class Backend> struct executable {
     (void)done;
   }
 
-  /// Sets the pointers of what is not an input or output.
+  /// The buffers in the arena.
+  static constexpr auto arena_buffers = [] {
+    std::array<int, std::size_t(std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const buffer& b) { return b.where == buffer::arena; }))> r{};
+    std::size_t at = 0;
+    for (int i = 0; i < buffer_count; ++i)
+      if (plan.buffers[std::size_t(i)].where == buffer::arena) r[at++] = i;
+    return r;
+  }();
+  template <std::size_t... I> static COTANGENT_HOST_INLINE void bind_arena([[maybe_unused]] state& s, [[maybe_unused]] std::byte* arena, std::index_sequence<I...>) {
+    const int done[] = {0, (s.buffers[arena_buffers[I]] = arena + plan.buffers[std::size_t(arena_buffers[I])].offset, 0)...};
+    (void)done;
+  }
+  /// Sets the pointers of what is not an input or output. (Expanded: the compiler then sees where each step works.)
   static COTANGENT_HOST_INLINE void place(state& s, std::byte* arena) {
-    extent offset = 0;
-    for (int i = 0; i < buffer_count; ++i) {
-      if (plan.buffers[std::size_t(i)].where != buffer::arena) continue;
-      if constexpr (plan.dynamic_arena) {
+    if constexpr (plan.dynamic_arena) {
+      extent offset = 0;
+      for (int i : arena_buffers) {
         s.buffers[i] = arena + offset;
         offset += bytes_of(s, plan.buffers[std::size_t(i)]);
-      } else {
-        s.buffers[i] = arena + plan.buffers[std::size_t(i)].offset;
       }
-    }
+    } else bind_arena(s, arena, std::make_index_sequence<arena_buffers.size()>{});
     bind_data(s, std::make_index_sequence<data_buffers.size()>{});
   }
   /// Where the pointers of inputs and outputs are: the buffers begin with the inputs and then the outputs.

@@ -176,9 +176,9 @@ constexpr bool is_per_instance(const graph& g, const element_limits& limits = {}
 /// One instance alone: no axis is one of instances, and arrays are of few elements.
 inline constexpr element_limits single_instance{extent(1) << 30, 40, {}};
 /// Whether a graph is of so few numbers that one kernel of them is better than several of small arrays: what begins a kernel costs
-/// more than dozens of operations. Library functions of several elements are better vectors, and factorizations better loops.
+/// more than dozens of operations. Library functions of several elements are better vectors, and so are larger products.
 constexpr bool is_single_instance(const graph& g) {
-  constexpr extent few_calls = 4, very_few = 8;
+  constexpr extent few_calls = 4, very_few = 8, most_terms = 128;
   int ends = 0;  // of kernels, if it stays as it is
   extent most = 0;
   flag_list computed;  // or a view of something computed
@@ -189,10 +189,11 @@ constexpr bool is_single_instance(const graph& g) {
     if (size > most) most = size;
     if (g[n].is_input() || g[n].op->kind == role::source) continue;
     const role kind = g[n].op->kind;
-    if (((kind == role::pointwise && g[n].op->flops > 2) || is_factorization(g[n])) && size > few_calls) return false;
+    if (kind == role::pointwise && g[n].op->flops > 2 && size > few_calls) return false;
+    if (g[n].op_id == primitive_of<dot_general_p>.id && size * dot_general_p::dimensions(call_at(g, n)).terms(g[g.operand(n, 0)].dims) > most_terms) return false;
     const bool looks = kind == role::view || g[n].op_id == primitive_of<reshape_p>.id;
     computed[std::size_t(n)] = !looks || computed[std::size_t(g.operand(n, 0))];
-    ends += kind == role::reduction || kind == role::gather || kind == role::opaque || (looks && computed[std::size_t(n)]);
+    ends += is_factorization(g[n]) ? 2 : kind == role::reduction || kind == role::gather || kind == role::opaque || (looks && computed[std::size_t(n)]);
   }
   return ends >= (most <= very_few ? 1 : 2) && has_elements(g, single_instance, true);
 }
@@ -387,7 +388,7 @@ class per_instance_program {
     sequence<element_array> operands;
     for (int k = 0; k < c.count; ++k) static_cast<void>(elements(c[k].id));
     for (int k = 0; k < c.count; ++k) operands.push_back(elements(c[k].id));
-    element_call e{c, b_, operands.data(), form_of(c.dims), {}, true};
+    element_call e{c, b_, operands.data(), form_of(c.dims), {}, true, false, limits_.many == single_instance.many};
     c.op->elements(e);
     if (e.whole) return copy(c, n);
     fits_ = e.fits;

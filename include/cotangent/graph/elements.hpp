@@ -80,7 +80,7 @@ struct element_call {
   const element_array* operands;
   element_form form;  // of the result
   sequence<value> parts;
-  bool fits = true, whole = false;
+  bool fits = true, whole = false, single = false;  // single: there is one instance, which does not share its arrays with others
 
   /// Calls visit(offsets) for each element of extents `dims` in row-major order, without the axes `skipped`;
   /// offsets[k] = sum of index * strides[k].

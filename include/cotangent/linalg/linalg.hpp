@@ -4,6 +4,7 @@
 /// are solved inside the fused kernel, one instance per lane; larger matrices by Eigen, side by side on threads. Decompositions (qr, eigh, svd)
 /// run beside kernels.
 
+#include <cotangent/linalg/cofactors.hpp>
 #include <cotangent/trace/operations.hpp>
 
 namespace cotangent::linalg {
@@ -73,10 +74,10 @@ struct inv {
   constexpr value operator()(value a) const {
     a = inexact(a);
     if (!is_square("linalg.inv", a)) return a;
+    if (cofactors::suit(a)) return small_inverse(a);
     return solve_general(a, broadcast_to(standard_basis(*a.b, a.type(), {a.dims()[a.rank() - 1]}), a.dims()));
   }
 };
-
 
 /// Whether matrices [..., m, n] have no fewer rows than columns. If one extent is known at run time only, it is taken as the greater one, and
 /// two of them as equal; calls then check that.
@@ -138,22 +139,12 @@ struct svd_part {
   }
 };
 
-/// One number per matrix.
-constexpr value one_each(value x, const shape& of) {
-  shape batch = of;
-  batch.rank -= 2;
-  return reshape(x, batch);
-}
 struct det {
   constexpr value operator()(value a) const {
     a = inexact(a);
     if (!is_square("linalg.det", a)) return a;
-    const extent n = a.dims()[a.rank() - 1];
-    if (n < 1 || n > 3) return one_each(determinant(a, lu(a), false), a.dims());
-    const auto at = [&](extent i, extent j) { return one_each(some_columns(some_rows(a, i, 1), j, j + 1), a.dims()); };
-    const auto minor = [&](extent j, extent k) { return at(n - 2, j) * at(n - 1, k) - at(n - 2, k) * at(n - 1, j); };
-    if (n == 1) return at(0, 0);
-    return n == 2 ? minor(0, 1) : at(0, 0) * minor(1, 2) - at(0, 1) * minor(0, 2) + at(0, 2) * minor(0, 1);
+    if (cofactors::suit(a)) return cofactors(a).determinant();
+    return one_each(determinant(a, lu(a), false), a.dims());
   }
 };
 struct slogdet_part {
@@ -188,9 +179,10 @@ constexpr auto cho_solve(const L& l, const B& b) { return apply_mixed<functions:
 /// Infinities or NaN for a singular a. JAX: jnp.linalg.solve.
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto solve(const A& a, const B& b) { return apply_mixed<functions::solve{}>(a, b); }
-/// The inverses of matrices [..., n, n]; `solve` is faster and more accurate where one is only multiplied. JAX: jnp.linalg.inv.
+/// The inverses of matrices [..., n, n], up to 4 x 4 by cofactors; `solve` is more accurate where one is only multiplied, and faster for
+/// larger ones. JAX: jnp.linalg.inv.
 template <tensor A> constexpr auto inv(const A& a) { return apply<functions::inv{}>(a); }
-/// The determinants [...] of matrices [..., n, n]. Up to 3 x 3 they are sums of products; the derivative of larger ones, by LU factors, is their
+/// The determinants [...] of matrices [..., n, n]. Up to 4 x 4 they are sums of products; the derivative of larger ones, by LU factors, is their
 /// adjugate, which singular matrices have as well. JAX: jnp.linalg.det.
 template <tensor A> constexpr auto det(const A& a) { return apply<functions::det{}>(a); }
 /// The signs and the logarithms of the absolute values of the determinants of matrices [..., n, n], each [...]; 0 and -inf for singular ones.

@@ -11,6 +11,12 @@ struct dot_dimensions {
   shape lhs_batch, rhs_batch, lhs_contracted, rhs_contracted;
   constexpr shape lhs_free(int rank) const { return complement(join(lhs_batch, lhs_contracted), rank); }
   constexpr shape rhs_free(int rank) const { return complement(join(rhs_batch, rhs_contracted), rank); }
+  /// How many products an element sums, for the extents of the left operand.
+  constexpr extent terms(const shape& lhs) const {
+    extent r = 1;
+    for (extent axis : lhs_contracted) r *= lhs[int(axis)];
+    return r;
+  }
   /// The same for an operand without the axes in `gone`.
   constexpr void remove_axes(int operand, const shape& gone) {
     (operand == 0 ? lhs_batch : rhs_batch) = renumbered(operand == 0 ? lhs_batch : rhs_batch, gone);

@@ -44,7 +44,7 @@ template <int N, class Visit> constexpr void each_matrix(element_call& e, const 
   const int rank = e.c.dims.rank, row = rank - 2, column = rank - 1;
   shape batch, strides[N];
   const bool many_columns = e.form.place(column) >= 0;
-  e.whole = e.form.axes.rank == 0;
+  e.whole = e.form.axes.rank == 0 && !e.single;
   e.fits = e.form.place(row) < 0 && (N > 1 || !many_columns);
   for (int k = 0; k < N; ++k) {
     const element_form& form = e.operands[k].form;

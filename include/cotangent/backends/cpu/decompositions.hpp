@@ -31,11 +31,16 @@ template <class T, class F> void decompose_lanes(const T* a, T* to, extent matri
   });
 }
 
+/// Whether one matrix of known extents is decomposed by itself, by loops over what the compiler knows.
+constexpr bool by_itself(extent rows, extent columns, extent most) { return columns > 0 && rows > 0 && rows <= most; }
+
 template <> struct opaque<qr_p> {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+  template <class T, extent Rows = not_known, extent Columns = not_known> static void run(const array_ref* operands, const array_ref& result, const extent*) {
     const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 4 * m * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
+    if constexpr (by_itself(Rows, Columns, 16))
+      if (matrices == 1) return small_matrix::qr<T>(a, to, to + m * n, known_or<Rows>(m), known_or<Columns>(n));
     if (by_lanes<T>(m, matrices))
       return decompose_lanes(a, to, matrices, m * n, 2 * m * n, flops, [&](const auto* x, auto* q, auto*) { small_matrix::qr<T>(x, q, q + m * n, m, n); });
     for_each_matrix(matrices, flops, [&](extent i) {
@@ -49,10 +54,15 @@ template <> struct opaque<qr_p> {
 };
 
 template <> struct opaque<eigh_p> {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+  template <class T, extent = not_known, extent Order = not_known> static void run(const array_ref* operands, const array_ref& result, const extent*) {
     const extent n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 20 * n * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
+    if constexpr (by_itself(Order, Order, 6))
+      if (matrices == 1) {
+        T room[Order * Order];
+        return small_matrix::eigh<T>(a, to, to + n, known_or<Order>(n), room);
+      }
     if (by_lanes<T>(n, matrices))
       return decompose_lanes(a, to, matrices, n * n, (n + 1) * n, flops, [&](const auto* x, auto* w, auto* room) { small_matrix::eigh<T>(x, w, w + n, n, room); });
     for_each_matrix(matrices, flops, [&](extent i) {
@@ -118,10 +128,15 @@ template <class T> void decompose_triangle(const column_matrix<T>& r, column_mat
 }
 
 template <> struct opaque<svd_p> {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+  template <class T, extent Rows = not_known, extent Columns = not_known> static void run(const array_ref* operands, const array_ref& result, const extent*) {
     const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 20 * m * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
+    if constexpr (by_itself(Rows, Columns, 8))
+      if (matrices == 1) {
+        small_matrix::fill(to + m * n, 2 * m * n, T(0));
+        return small_matrix::svd<T>(a, to, to + m * n, to + 2 * m * n, known_or<Rows>(m), known_or<Columns>(n));
+      }
     if (by_lanes<T>(m, matrices))
       return decompose_lanes(a, to, matrices, m * n, 3 * m * n, flops, [&](const auto* x, auto* u, auto*) {
         small_matrix::fill(u + m * n, 2 * m * n, std::remove_cvref_t<decltype(*u)>(T(0)));

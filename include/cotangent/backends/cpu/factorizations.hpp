@@ -26,6 +26,7 @@ template <extent N> constexpr auto known_or([[maybe_unused]] extent n) {
 
 /// Calls f(number of the matrix) for each of some matrices, which take so many operations each.
 template <class F> void for_each_matrix(extent number, extent flops, const F& f) {
+  if (number == 1) return f(0);
   constexpr extent task_flops = 1 << 16;
   const extent together = divide_up(task_flops, flops > 0 ? flops : 1);
   parallel_for(divide_up(number, together), [&](extent t) {
@@ -35,7 +36,7 @@ template <class F> void for_each_matrix(extent number, extent flops, const F& f)
 /// The same for each matrix of the result.
 template <class F> void for_each_matrix(const shape& dims, const F& f) {
   const extent rows = dims[dims.rank - 2], columns = dims[dims.rank - 1];
-  if (dims.size() > 0) for_each_matrix(dims.size() / (rows * columns), rows * rows * columns, f);
+  if (rows > 0 && columns > 0) for_each_matrix(small_matrix::matrices_in(dims), rows * rows * columns, f);
 }
 
 template <class T> void solve_large_triangular(const T* a, T* x, extent n, extent m, bool lower, bool transposed, bool unit_diagonal) {

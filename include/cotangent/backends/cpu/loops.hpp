@@ -139,6 +139,8 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
                                      sums_of<Layout, Reductions>* sums) {
   constexpr lane_plan plan = plan_of<Layout, Reductions>;
   constexpr int N = plan.width, U = plan.unroll;
+  // Short rows are not cut, unless they are a kernel's only dimension: what the compiler knows of their length leaves no tests.
+  if constexpr (Layout::dims.rank > 1 && plan.lanes >= 0 && plan.lanes <= 64 && !Layout::shape.ascends && !plan.both_ways) first = 0, last = plan.lanes;
   if (first >= last) return;
   fixed_registers<Layout, N> fixed;
   if constexpr (!plan.grouped) start_row(steps, at, first, fixed, sums[0]);
