@@ -120,6 +120,32 @@ template <class T, int N> void add_factorizations() {
   add_small("inv" + of, [] { ct::jit(inverse).into(result)(a); }, [] { their_result = eigen_map<T, N, N>(a.data()).inverse(); }, result, their_result, a);
 }
 
+constexpr auto eigenvectors = [](auto a) { return ct::linalg::eigh(a); };
+constexpr auto singular = [](auto a) { return ct::linalg::svd(a); };
+/// The same matrix: eigenvalues and eigenvectors; singular values and both lists of vectors.
+template <class T, int N> void add_decompositions() {
+  static ct::array<T, N, N> a, u, v;
+  static ct::array<T, N> values;
+  using matrix = eigen_matrix<T, N, N>;
+  static matrix their_u, their_v;
+  static eigen_matrix<T, N, 1> their_values;
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j < N; ++j) a(i, j) = T(i == j ? N + 2 * i : 0.5 / (1 + std::abs(i - j)));
+  const auto eigenvectors_by_eigen = [] {
+    const Eigen::SelfAdjointEigenSolver<matrix> all(eigen_map<T, N, N>(a.data()));
+    their_values = all.eigenvalues(), their_v = all.eigenvectors();
+    benchmark::DoNotOptimize(their_v);
+  };
+  const auto singular_by_eigen = [] {
+    const Eigen::JacobiSVD<matrix> all(eigen_map<T, N, N>(a.data()), Eigen::ComputeFullU | Eigen::ComputeFullV);
+    their_u = all.matrixU(), their_values = all.singularValues(), their_v = all.matrixV();
+    benchmark::DoNotOptimize(their_u), benchmark::DoNotOptimize(their_v);
+  };
+  const std::string of = ", [" + std::to_string(N) + ", " + std::to_string(N) + "]" + of_type<T>;
+  add_small("eigh" + of, [] { auto to = std::tie(values, v); ct::jit(eigenvectors).into(to)(a); }, eigenvectors_by_eigen, values, their_values, a);
+  add_small("svd" + of, [] { auto to = std::tie(u, values, v); ct::jit(singular).into(to)(a); }, singular_by_eigen, values, their_values, a);
+}
+
 constexpr auto sines = [](auto x) { return ct::sin(x) * x; };
 
 void add_region() {
@@ -163,8 +189,11 @@ int main(int argc, char** argv) {
   add_product<double, 12, 12, 1>();
   add_product<float, 32, 32, 1>();
   add_factorizations<double, 3>();
+  add_factorizations<double, 4>();
   add_factorizations<double, 6>();
   add_factorizations<double, 12>();
+  add_decompositions<double, 3>();
+  add_decompositions<double, 6>();
   add_region();
   add_small_work<4096>();
   add_small_work<16384>();

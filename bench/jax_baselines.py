@@ -177,13 +177,19 @@ def call():
             a, b = jnp.ones((m, k), dtype), jnp.ones((k,) if n == 1 else (k, n), dtype)
             record("call", f"[{m}, {k}] times [{k}{'' if n == 1 else f', {n}'}], {dtype}", timed(lambda: product(a, b).block_until_ready()))
     with jax.enable_x64(True):
-        for n in 3, 6, 12:
+        for n in 3, 4, 6, 12:
             i = jnp.arange(n)
             a, b = jnp.where(i[:, None] == i, float(n), 0.5 / (1 + abs(i[:, None] - i))), 0.2 * (i % 5)
             solve, cholesky, inverse = jax.jit(jnp.linalg.solve), jax.jit(jnp.linalg.cholesky), jax.jit(jnp.linalg.inv)
             record("call", f"solve, [{n}, {n}], float64", timed(lambda: solve(a, b).block_until_ready()))
             record("call", f"cholesky, [{n}, {n}], float64", timed(lambda: cholesky(a).block_until_ready()))
             record("call", f"inv, [{n}, {n}], float64", timed(lambda: inverse(a).block_until_ready()))
+        eigh, svd = jax.jit(jnp.linalg.eigh), jax.jit(jnp.linalg.svd)
+        for n in 3, 6:
+            i = jnp.arange(n)
+            a = jnp.where(i[:, None] == i, n + 2.0 * i, 0.5 / (1 + abs(i[:, None] - i)))
+            record("call", f"eigh, [{n}, {n}], float64", timed(lambda: eigh(a)[1].block_until_ready()))
+            record("call", f"svd, [{n}, {n}], float64", timed(lambda: svd(a)[2].block_until_ready()))
 
 
 # Loops: bench/loops has the same ones.

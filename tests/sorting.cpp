@@ -45,6 +45,35 @@ TEMPLATE_TEST_CASE("arrays are sorted along axes, equal elements in their order"
   check_jit(greatest, 0, with_ties<T, 5, 33>());
 }
 
+/// Lines of up to 9 elements of many instances are sorted in the lanes of one kernel.
+TEMPLATE_TEST_CASE("many short lines", "", float, double, std::int32_t, std::int64_t) {
+  using T = TestType;
+  const auto all = [](auto x) { return std::tuple(ct::argsort<1>(x), ct::argsort<1>(x, ct::descending), ct::sort<1>(x), std::get<1>(ct::top_k<2>(x))); };
+  auto x = with_ties<T, 131, 5>();
+  if constexpr (std::is_floating_point_v<T>)
+    for (ct::extent i = 0; i < x.size(); i += 4) x.data()[i] = i % 3 == 0 ? T(NAN) : i % 3 == 1 ? -T(INFINITY) : -T(0);
+  check_jit(all, 0, x);
+  CHECK(ct::jit(all).kernels(x).find("step 1") == std::string::npos);
+  check_jit([](auto v) { return std::tuple(ct::argsort<0>(v), ct::sort<0>(v)); }, 0, with_ties<T, 9, 131>());
+}
+
+TEST_CASE("short lines of run-time batches, alone, and beside others") {
+  const auto middle = [](auto x) { return ct::median(x, ct::axis<1>); };
+  for (const ct::extent batch : {0, 1, 70}) {
+    ct::array<float, ct::dyn, 9> x({batch, 9});
+    for (ct::extent i = 0; i < x.size(); ++i) x.data()[i] = float((i * 7919 + 13) % 101);
+    const auto have = ct::jit(middle)(x);
+    for (ct::extent b = 0; b < batch; ++b) {
+      ct::array<float, 9> line;
+      std::copy_n(x.data() + 9 * b, 9, line.data());
+      CHECK(have(b) == line(order(line, false)[4]));
+    }
+  }
+  check_jit([](auto x) { return std::tuple(ct::sort(x), ct::median(x * x)); }, 0, ct::array<double, 5>{3, NAN, -1, 3, 0});
+  check_jit(ct::vmap([](auto x) { return ct::sum(ct::sort(x) * ct::cumsum(x)); }), 2e-5, between<float, 77, 6>(-1, 1));
+  check_jit(ct::vmap(ct::grad([](auto x) { return ct::sum(ct::sort(x) * ct::cumsum(x)); })), 1e-12, between<double, 77, 6>(-1, 1));
+}
+
 TEST_CASE("infinities, NaN, zeros of both signs, bool, empty and single lines") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   const ct::array<float, 9> x{0, nan, -inf, -0.0f, 3, inf, -nan, 0, -1};

@@ -58,6 +58,12 @@ constexpr bool turns_elements(const graph& g, int n, const element_limits& limit
   return false;
 }
 
+/// Whether the elements of opaque node n are done by a rule.
+constexpr bool has_element_rule(const graph& g, int n) {
+  const primitive& op = *g[n].op;
+  return op.has.elements && (!op.by_lines || g[g.operand(n, 0)].dims[int(g.attribute(n, 0))] <= op.most_elements);
+}
+
 /// Whether one kernel of arrays cannot do what node n does to arrays of instances.
 constexpr bool gains_by_elements(const graph& g, int n, const element_limits& limits, const flag_list& of_long_rows) {
   const node& x = g[n];
@@ -69,8 +75,7 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
   }
   if (kind == role::view) return turns_elements(g, n, limits);
   if (kind == role::reduction && of_long_rows[std::size_t(g.operand(n, 0))]) return false;
-  if (kind != role::reduction && (kind != role::opaque || !x.op->has.elements || x.op_id == primitive_of<reshape_p>.id)) return false;
-  if (x.op->by_lines && x.dims[int(g.attribute(n, 0))] > cumulative::most_elements) return false;
+  if (kind != role::reduction && (kind != role::opaque || !has_element_rule(g, n) || x.op_id == primitive_of<reshape_p>.id)) return false;
   const element_form made(x.dims, limits);
   for (int k = 0; k < x.operand_count; ++k) {
     const shape& dims = g[g.operand(n, k)].dims;
@@ -106,7 +111,7 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
 }
 
 /// Whether a node factors matrices or solves by factors.
-constexpr bool is_factorization(const node& x) { return x.op->kind == role::opaque && x.op->has.elements && x.op->flops > 2; }
+constexpr bool is_factorization(const node& x) { return x.op->kind == role::opaque && x.op->has.elements && !x.op->by_lines && x.op->flops > 2; }
 
 /// Whether a graph can be rewritten element by element: every array has few elements beside two axes of instances at most, inputs
 /// that do not come as elements (`apart`) one element beside two or few beside one, or is read and written whole: by gathers and
@@ -133,7 +138,7 @@ constexpr bool has_elements(const graph& g, const element_limits& limits, bool a
     if (x.is_input() ? (form.fits && (form.axes.rank <= 1 || form.count == 1 || (apart && form.axes.rank == 2))) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
     if (!form.fits || form.axes.rank > 2 || x.is_input()) return false;
     const role kind = x.op->kind;
-    if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && !x.op->has.elements) {
+    if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && (kind == role::opaque ? !has_element_rule(g, n) : !x.op->has.elements)) {
       if (all || kind != role::opaque) return false;
       continue;
     }
@@ -174,7 +179,7 @@ constexpr shape leading_extents(const graph& g) {
 /// Whether a graph should be a per-instance program: it can, and something in it gains by that.
 constexpr bool is_per_instance(const graph& g, const element_limits& limits = {}) { return gains_by_elements(g, limits) && has_elements(g, limits); }
 /// One instance alone: no axis is one of instances, and arrays are of few elements.
-inline constexpr element_limits single_instance{extent(1) << 30, 40, {}};
+inline constexpr element_limits single_instance{extent(1) << 30, 49, {}};
 /// Whether a graph is of so few numbers that one kernel of them is better than several of small arrays: what begins a kernel costs
 /// more than dozens of operations. Library functions of several elements are better vectors, and so are larger products.
 constexpr bool is_single_instance(const graph& g) {
@@ -193,7 +198,7 @@ constexpr bool is_single_instance(const graph& g) {
     if (g[n].op_id == primitive_of<dot_general_p>.id && size * dot_general_p::dimensions(call_at(g, n)).terms(g[g.operand(n, 0)].dims) > most_terms) return false;
     const bool looks = kind == role::view || g[n].op_id == primitive_of<reshape_p>.id;
     computed[std::size_t(n)] = !looks || computed[std::size_t(g.operand(n, 0))];
-    ends += is_factorization(g[n]) ? 2 : kind == role::reduction || kind == role::gather || kind == role::opaque || (looks && computed[std::size_t(n)]);
+    ends += is_factorization(g[n]) || g[n].op->by_lines ? 2 : kind == role::reduction || kind == role::gather || kind == role::opaque || (looks && computed[std::size_t(n)]);
   }
   return ends >= (most <= very_few ? 1 : 2) && has_elements(g, single_instance, true);
 }
@@ -547,7 +552,7 @@ class per_instance_program {
 
   /// Each element is a gather from the part of the table that its place among the elements says; or an element of the table.
   constexpr void gather_elements(const call& c, int n) {
-    constexpr extent most_choices = 8;
+    constexpr extent most_choices = 9;
     const element_form form = form_of(c.dims), of_table = form_of(c[0].dims());
     const addressing a = gather_p::addresses(c);
     const bool chooses = of_table.fits && of_table.count <= most_choices && form.axes.rank > 0 && same_instances(a, of_table, form);

@@ -163,11 +163,11 @@ template <class Backend, class F, class... A> struct compiled_call {
   template <int O, class Leaf> static COTANGENT_HOST_INLINE void check_output(const state& s, const Leaf& leaf) {
     static_assert(!leaf_traits<Leaf>::is_scalar, "into: an output must be an array or a view");
     constexpr shape dims = the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims;
-    if constexpr (Leaf::is_static() && !has_symbol(dims)) {
-      constexpr bool fits = Leaf::type_shape() == shape_of_stored<Leaf>(dims);
-      if (fits && (leaf.data() != nullptr || leaf.size() == 0)) return;
-    } else if (leaf.shape() == shape_of_stored<Leaf>(s.value(dims)) && (leaf.data() != nullptr || leaf.size() == 0)) return;
-    throw_unfit(O, leaf.shape(), shape_of_stored<Leaf>(s.value(dims)));
+    const auto fits = [&] {
+      if constexpr (Leaf::is_static() && !has_symbol(dims)) return std::bool_constant<Leaf::type_shape() == shape_of_stored<Leaf>(dims)>();
+      else return leaf.shape() == shape_of_stored<Leaf>(s.value(dims));
+    };
+    if (!fits() || (leaf.data() == nullptr && leaf.size() > 0)) throw_unfit(O, leaf.shape(), shape_of_stored<Leaf>(s.value(dims)));
   }
   [[noreturn, gnu::cold]] static void throw_unfit(int output, const shape& dims, const shape& want) {
     throw shape_error("into: output " + std::to_string(output) + " has shape " + text_of(dims) + " where " + text_of(want) + " is needed");
@@ -222,12 +222,12 @@ template <class... Backend, class F, class... A> struct call_anywhere<types<Back
   }
 };
 
-/// Whether arguments are arrays of the host as well as of devices.
 /// Whether the leaves of two lists, as many in both, have the same element types.
 template <class... A, class... B> constexpr bool same_dtypes(types<A...>, types<B...>) {
   return (true && ... && std::is_same_v<std::remove_cv_t<typename leaf_traits<A>::value_type>, std::remove_cv_t<typename leaf_traits<B>::value_type>>);
 }
 
+/// Whether arguments are arrays of the host as well as of devices.
 template <class... Leaf> constexpr bool mixes_devices(types<Leaf...>) {
   return has_device_leaf(types<Leaf...>{}) && (false || ... || (!is_on_device_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
 }

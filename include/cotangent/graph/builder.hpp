@@ -136,6 +136,7 @@ struct primitive {
   bool of_extents = false;                                      // depends on the operands' extents alone
   bool by_parts = false;                                        // of complex numbers: does the same to each of their parts
   bool by_lines = false;                                        // role opaque: attribute 0 is an axis, and each line along it is for itself
+  extent most_elements = 0;                                     // by_lines: of a line that `elements` is for
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
   void (*elements)(element_call&) = nullptr;                                // role source, opaque: the elements of the result
   value (*combine)(value, value) = nullptr;                                 // role reduction: two elements
@@ -168,6 +169,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { P::of_extents; }) t.of_extents = P::of_extents;
   if constexpr (requires { P::by_parts; }) t.by_parts = P::by_parts;
   if constexpr (requires { P::by_lines; }) t.by_lines = P::by_lines;
+  if constexpr (requires { P::most_elements; }) t.most_elements = P::most_elements;
   t.infer = &P::infer;
   if constexpr (requires { &P::simplify; }) t.simplify = &P::simplify, t.has.simplify = true;
   if constexpr (requires { &P::jvp; }) t.jvp = &P::jvp, t.has.jvp = true;

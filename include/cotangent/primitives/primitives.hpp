@@ -3,6 +3,7 @@
 /// header is included, it includes this one, and this one includes them all.
 
 #include <limits>
+#include <utility>
 
 #include <cotangent/graph/elements.hpp>
 #include <cotangent/graph/replay.hpp>
@@ -23,8 +24,8 @@
 #include <cotangent/primitives/convolution.hpp>
 #include <cotangent/primitives/indexing.hpp>
 #include <cotangent/primitives/fft.hpp>
-#include <cotangent/primitives/sorting.hpp>
 #include <cotangent/primitives/symmetry.hpp>
 #include <cotangent/primitives/factorizations.hpp>
+#include <cotangent/primitives/sorting.hpp>
 #include <cotangent/primitives/decompositions.hpp>
 #undef COTANGENT_PRIMITIVES_IN_ORDER
