@@ -138,13 +138,13 @@ template <class T> requires std::is_floating_point_v<T> COTANGENT_HD T sqrt(T x)
 template <class T> requires std::is_floating_point_v<T> COTANGENT_HD T abs(T x) { return std::fabs(x); }
 COTANGENT_HD inline bool any(bool which) { return which; }
 
-template <class V, class Mask> COTANGENT_HD void exchange(V& x, V& y, Mask where) {
+COTANGENT_LANES template <class V, class Mask> COTANGENT_HD void exchange(V& x, V& y, Mask where) {
   const V z = x;
   x = select(where, y, x), y = select(where, z, y);
 }
 /// Negates column j of the matrix x [rows, n] and of `with`, if there is one, where the greatest element of x's is negative, the first of
 /// those that are equal within rounding.
-template <class T, class V, class Rows, class Columns, class RowsWith = extent>
+COTANGENT_LANES template <class T, class V, class Rows, class Columns, class RowsWith = extent>
 COTANGENT_HD void choose_sign(V* x, Rows rows, Columns n, extent j, V* with = nullptr, RowsWith rows_with = {}) {
   V greatest = V(T(0));
   for (extent i = 0; i < rows; ++i) greatest = select(abs(x[i * n + j]) > V(T(1.001)) * abs(greatest), x[i * n + j], greatest);
@@ -154,14 +154,14 @@ COTANGENT_HD void choose_sign(V* x, Rows rows, Columns n, extent j, V* with = nu
   for (extent i = 0; i < rows_with; ++i) with[i * n + j] = select(negative, -with[i * n + j], with[i * n + j]);
 }
 /// Where all of `count` elements are finite.
-template <class T, class V, class Count> COTANGENT_HD auto all_finite(const V* x, Count count) {
+COTANGENT_LANES template <class T, class V, class Count> COTANGENT_HD auto all_finite(const V* x, Count count) {
   V sum = V(T(0));
   for (extent i = 0; i < count; ++i) sum = sum + x[i] * V(T(0));
   return sum == V(T(0));
 }
 
 /// Negates rows of R and columns of Q so that R's diagonal is not negative, and sets what is below it to zero. r is [m, n].
-template <class T, class V, class Rows, class Columns> COTANGENT_HD void finish_qr(V* q, V* r, Rows m, Columns n) {
+COTANGENT_LANES template <class T, class V, class Rows, class Columns> COTANGENT_HD void finish_qr(V* q, V* r, Rows m, Columns n) {
   for (extent k = 0; k < n; ++k) {
     const auto negative = r[k * n + k] < V(T(0));
     for (extent j = k; j < n; ++j) r[k * n + j] = select(negative, -r[k * n + j], r[k * n + j]);
@@ -170,7 +170,7 @@ template <class T, class V, class Rows, class Columns> COTANGENT_HD void finish_
   }
 }
 /// x - 2 v vᵀ x / vᵀ v for the columns [first, n) of x [m, n]; v is 1 at k and column k of `of` below it.
-template <class T, class V, class Rows, class Columns> COTANGENT_HD void reflect(const V* of, V* x, Rows m, Columns n, extent k, extent first) {
+COTANGENT_LANES template <class T, class V, class Rows, class Columns> COTANGENT_HD void reflect(const V* of, V* x, Rows m, Columns n, extent k, extent first) {
   V squares = V(T(1));
   for (extent i = k + 1; i < m; ++i) squares = squares + of[i * n + k] * of[i * n + k];
   const V scale = V(T(2)) / squares;
@@ -183,7 +183,7 @@ template <class T, class V, class Rows, class Columns> COTANGENT_HD void reflect
   }
 }
 /// Q and R [m, n] of a, m >= n, by Householder's reflections, which r holds below its diagonal meanwhile.
-template <class T, class V, class Rows, class Columns> COTANGENT_HD void qr(const V* a, V* q, V* r, Rows m, Columns n) {
+COTANGENT_LANES template <class T, class V, class Rows, class Columns> COTANGENT_HD void qr(const V* a, V* q, V* r, Rows m, Columns n) {
   for (extent i = 0; i < m * n; ++i) r[i] = a[i];
   for (extent k = 0; k < n; ++k) {
     V greatest = V(T(0)), squares = V(T(0));
@@ -205,13 +205,13 @@ template <class T, class V, class Rows, class Columns> COTANGENT_HD void qr(cons
 /// Jacobi's rotation: the smaller angle that makes the other element of a symmetric 2 x 2 matrix zero, none where `needed` is false.
 template <class V> struct rotation {
   V tangent, cosine, sine;
-  template <class T, class Mask> COTANGENT_HD static rotation of(T, V first, V other, V last, Mask needed) {
+  COTANGENT_LANES template <class T, class Mask> COTANGENT_HD static rotation of(T, V first, V other, V last, Mask needed) {
     const V cotangent = (last - first) / (V(T(2)) * select(needed, other, V(T(1)))), root = sqrt(V(T(1)) + cotangent * cotangent);
     const V tangent = select(needed, V(T(1)) / (cotangent + select(cotangent < V(T(0)), -root, root)), V(T(0)));
     const V cosine = V(T(1)) / sqrt(V(T(1)) + tangent * tangent);
     return {tangent, cosine, tangent * cosine};
   }
-  COTANGENT_HD void turn(V& x, V& y) const {
+  COTANGENT_LANES COTANGENT_HD void turn(V& x, V& y) const {
     const V z = x;
     x = cosine * z - sine * y, y = sine * z + cosine * y;
   }
@@ -222,7 +222,7 @@ template <class T> COTANGENT_HD T negligible_cosine(extent n) { return (sizeof(T
 
 /// Eigenvalues w, ascending, and eigenvectors, the columns of v, of a symmetric matrix, whose lower triangle is read, by Jacobi's rotations;
 /// `room` has n * n elements. NaN for what is not finite.
-template <class T, class V, class Order> COTANGENT_HD void eigh(const V* a, V* w, V* v, Order n, V* room) {
+COTANGENT_LANES template <class T, class V, class Order> COTANGENT_HD void eigh(const V* a, V* w, V* v, Order n, V* room) {
   V norm = V(T(0));
   for (extent i = 0; i < n; ++i)
     for (extent j = 0; j < n; ++j) room[i * n + j] = i < j ? a[j * n + i] : a[i * n + j], v[i * n + j] = V(T(i == j));
@@ -264,7 +264,7 @@ template <class T, class V, class Order> COTANGENT_HD void eigh(const V* a, V* w
 }
 
 /// Column j of u [m, n], where asked for: the unit vector that is the farthest from the space of the columns before it, made orthogonal to them.
-template <class T, class V, class Rows, class Columns, class Mask> COTANGENT_HD void complete_basis(V* u, Rows m, Columns n, extent j, Mask where) {
+COTANGENT_LANES template <class T, class V, class Rows, class Columns, class Mask> COTANGENT_HD void complete_basis(V* u, Rows m, Columns n, extent j, Mask where) {
   V farthest = V(T(0)), least = V(T(2));
   for (extent i = 0; i < m; ++i) {
     V squares = V(T(0));
@@ -288,7 +288,7 @@ template <class T, class V, class Rows, class Columns, class Mask> COTANGENT_HD 
 }
 /// U [m, n], s, descending, and V [n, n] of a [m, n], m >= n, by one-sided Jacobi rotations (M. Hestenes, "Inversion of matrices by
 /// biorthogonalization and related results", 1958). NaN for what is not finite.
-template <class T, class V, class Rows, class Columns> COTANGENT_HD void svd(const V* a, V* u, V* s, V* v, Rows m, Columns n) {
+COTANGENT_LANES template <class T, class V, class Rows, class Columns> COTANGENT_HD void svd(const V* a, V* u, V* s, V* v, Rows m, Columns n) {
   const auto finite = all_finite<T>(a, m * n);
   for (extent i = 0; i < m * n; ++i) u[i] = select(finite, a[i], V(T(0)));
   for (extent i = 0; i < n * n; ++i) v[i] = V(T(i / n == i % n));
