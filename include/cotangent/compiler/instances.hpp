@@ -184,7 +184,9 @@ inline constexpr element_limits single_instance{extent(1) << 30, 49, {}};
 /// more than dozens of operations. Library functions of several elements are better vectors, and so are larger products.
 constexpr bool is_single_instance(const graph& g) {
   constexpr extent few_calls = 4, very_few = 8, most_terms = 128;
-  int ends = 0;  // of kernels, if it stays as it is
+  constexpr extent few = 40;  // where nothing is factored
+  int ends = 0;               // of kernels, if it stays as it is
+  bool factors = false;
   extent most = 0;
   flag_list computed;  // or a view of something computed
   computed.assign(g.nodes.size(), false);
@@ -198,9 +200,10 @@ constexpr bool is_single_instance(const graph& g) {
     if (g[n].op_id == primitive_of<dot_general_p>.id && size * dot_general_p::dimensions(call_at(g, n)).terms(g[g.operand(n, 0)].dims) > most_terms) return false;
     const bool looks = kind == role::view || g[n].op_id == primitive_of<reshape_p>.id;
     computed[std::size_t(n)] = !looks || computed[std::size_t(g.operand(n, 0))];
+    factors = factors || is_factorization(g[n]);
     ends += is_factorization(g[n]) || g[n].op->by_lines ? 2 : kind == role::reduction || kind == role::gather || kind == role::opaque || (looks && computed[std::size_t(n)]);
   }
-  return ends >= (most <= very_few ? 1 : 2) && has_elements(g, single_instance, true);
+  return ends >= (most <= very_few ? 1 : 2) && (most <= few || factors) && has_elements(g, single_instance, true);
 }
 /// The instances of a graph that should be a per-instance program; else `few` is 0.
 constexpr element_limits instances_of(const graph& g) {
