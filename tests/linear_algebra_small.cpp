@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto both = [](auto a) { return std::tuple(ct::linalg::det(a), ct::linalg::inv(a)); };
 
-/// det and inv up to 4 x 4, beside what LU factors give.
+/// det and inv, up to 3 x 3 by cofactors, beside what LU factors give.
 template <class T, ct::extent N> void check_cofactors() {
   const auto by_factors = [](auto a) {
     const auto [sign, logarithm] = ct::linalg::slogdet(a);
@@ -45,7 +45,6 @@ TEST_CASE("rules of inverses and determinants by cofactors") {
   check_rules_of(both, std::tuple(matrices<double, 1, 1>()));
   check_rules_of(both, std::tuple(matrices<double, 2, 2>()));
   check_rules_of(both, std::tuple(matrices<double, 2, 3, 3>()));
-  check_rules_of<orders::first>(both, std::tuple(matrices<double, 4, 4>()));
 }
 
 TEST_CASE("batches of inverses and determinants by cofactors") {
@@ -59,11 +58,11 @@ TEST_CASE("batches of inverses and determinants by cofactors") {
 TEST_CASE("products of elements that leave the range of their type") {
   const auto inverse = ct::jit([](auto a) { return ct::linalg::inv(a); });
   for (const float unit : {1e-14f, 1e14f}) {
-    auto a = matrices<float, 4, 4>();
+    auto a = matrices<float, 3, 3>();
     for (float& x : a) x *= unit;
     auto x = inverse(a);
     for (float& v : x) v *= unit;
-    check_close(tensors_of(x), tensors_of(inverse(matrices<float, 4, 4>())), 2e-5);
+    check_close(tensors_of(x), tensors_of(inverse(matrices<float, 3, 3>())), 2e-5);
   }
   const auto halves = inverse(ct::array<ct::half, 2, 2>{{ct::half(500.f), ct::half(0.f)}, {ct::half(0.f), ct::half(400.f)}});
   CHECK(float(halves(0, 0)) == Approx(1 / 500.f).epsilon(2e-3));

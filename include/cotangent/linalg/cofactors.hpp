@@ -1,8 +1,6 @@
 #pragma once
 /// Determinants and inverses of the smallest matrices by sums of products, which fuse with what is around them.
 
-#include <array>
-
 #include <cotangent/trace/functions.hpp>
 
 namespace cotangent::linalg::functions {
@@ -14,14 +12,12 @@ constexpr value one_each(value x, const shape& of) {
   return reshape(x, batch);
 }
 
-/// Cofactors of matrices [..., n, n], n from 1 to 4, as numbers per matrix, [...].
+/// Cofactors of matrices [..., n, n], n from 1 to 3, as numbers per matrix, [...].
 class cofactors {
-  static constexpr extent most = 4, pairs = most * most;
-
  public:
   static constexpr bool suit(value a) {
     const extent n = a.dims()[a.rank() - 1];
-    return n >= 1 && n <= most && a.dims()[a.rank() - 2] == n;
+    return n >= 1 && n <= 3 && a.dims()[a.rank() - 2] == n;
   }
 
   constexpr explicit cofactors(value a) : n_(a.dims()[a.rank() - 1]) {
@@ -43,24 +39,13 @@ class cofactors {
   }
 
   /// (-1)^(i + j) times the determinant of what is left without row i and column j.
-  constexpr value cofactor(extent i, extent j) {
-    shape rows, columns;
-    for (extent k = 0; k < n_; ++k) {
-      if (k != i) rows.push_back(k);
-      if (k != j) columns.push_back(k);
-    }
-    value r;
+  constexpr value cofactor(extent i, extent j) const {
     if (n_ == 1) return full_like(element(0, 0), 1);
-    if (n_ == 2) r = element(rows[0], columns[0]);
-    else if (n_ == 3) r = minor(rows[0], rows[1], columns[0], columns[1]);
-    else {  // along the row beside i, so that all expansions share the minors of the first two rows and of the last two
-      const extent along = i ^ 1, above = i < 2 ? 2 : 0;
-      const auto term = [&](int k, int p, int q) { return element(along, columns[k]) * minor(above, above + 1, columns[p], columns[q]); };
-      r = term(0, 1, 2) - term(1, 0, 2) + term(2, 0, 1);
-    }
+    const extent i0 = i == 0, j0 = j == 0, i1 = i == 2 ? 1 : 2, j1 = j == 2 ? 1 : 2;
+    const value r = n_ == 2 ? element(i0, j0) : element(i0, j0) * element(i1, j1) - element(i0, j1) * element(i1, j0);
     return (i + j) % 2 == 0 ? r : -r;
   }
-  constexpr value determinant() {
+  constexpr value determinant() const {
     value r = element(0, 0) * cofactor(0, 0);
     for (extent j = 1; j < n_; ++j) r = r + element(0, j) * cofactor(0, j);
     return r;
@@ -69,17 +54,9 @@ class cofactors {
  private:
   extent n_;
   sequence<value> elements_;
-  std::array<value, std::size_t(pairs * pairs)> minors_{};  // as far as they were asked for
-
-  /// The determinant of the rows i and k and the columns j and l.
-  constexpr value minor(extent i, extent k, extent j, extent l) {
-    value& r = minors_[std::size_t((i * most + k) * pairs + j * most + l)];
-    if (!r) r = element(i, j) * element(k, l) - element(i, l) * element(k, j);
-    return r;
-  }
 };
 
-/// Inverses by cofactors, of n up to 4.
+/// Inverses by cofactors, of n up to 3.
 constexpr value small_inverse(value a) {
   cofactors of(a);
   value scale;

@@ -179,10 +179,10 @@ constexpr auto cho_solve(const L& l, const B& b) { return apply_mixed<functions:
 /// Infinities or NaN for a singular a. JAX: jnp.linalg.solve.
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto solve(const A& a, const B& b) { return apply_mixed<functions::solve{}>(a, b); }
-/// The inverses of matrices [..., n, n], up to 4 x 4 by cofactors; `solve` is more accurate where one is only multiplied, and faster for
+/// The inverses of matrices [..., n, n], up to 3 x 3 by cofactors; `solve` is more accurate where one is only multiplied, and faster for
 /// larger ones. JAX: jnp.linalg.inv.
 template <tensor A> constexpr auto inv(const A& a) { return apply<functions::inv{}>(a); }
-/// The determinants [...] of matrices [..., n, n]. Up to 4 x 4 they are sums of products; the derivative of larger ones, by LU factors, is their
+/// The determinants [...] of matrices [..., n, n]. Up to 3 x 3 they are sums of products; the derivative of larger ones, by LU factors, is their
 /// adjugate, which singular matrices have as well. JAX: jnp.linalg.det.
 template <tensor A> constexpr auto det(const A& a) { return apply<functions::det{}>(a); }
 /// The signs and the logarithms of the absolute values of the determinants of matrices [..., n, n], each [...]; 0 and -inf for singular ones.
