@@ -1,4 +1,4 @@
-/// linalg: matrices up to 5 x 5, whose elements are in one kernel.
+/// linalg: small matrices, whose elements are in one kernel.
 
 #include <cmath>
 #include <string>

@@ -59,9 +59,11 @@ constexpr bool turns_elements(const graph& g, int n, const element_limits& limit
 }
 
 /// Whether the elements of opaque node n are done by a rule.
-constexpr bool has_element_rule(const graph& g, int n) {
+constexpr bool has_element_rule(const graph& g, int n, const element_limits& limits) {
   const primitive& op = *g[n].op;
-  return op.has.elements && (!op.by_lines || g[g.operand(n, 0)].dims[int(g.attribute(n, 0))] <= op.most_elements);
+  if (!op.by_lines || !op.has.elements) return op.has.elements;
+  const shape& dims = g[g.operand(n, 0)].dims;
+  return are_few_lines(dims, element_form(dims, limits), g.attribute(n, 0), op.most_elements);
 }
 
 /// Whether one kernel of arrays cannot do what node n does to arrays of instances.
@@ -75,7 +77,7 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
   }
   if (kind == role::view) return turns_elements(g, n, limits);
   if (kind == role::reduction && of_long_rows[std::size_t(g.operand(n, 0))]) return false;
-  if (kind != role::reduction && (kind != role::opaque || !has_element_rule(g, n) || x.op_id == primitive_of<reshape_p>.id)) return false;
+  if (kind != role::reduction && (kind != role::opaque || !has_element_rule(g, n, limits) || x.op_id == primitive_of<reshape_p>.id)) return false;
   const element_form made(x.dims, limits);
   for (int k = 0; k < x.operand_count; ++k) {
     const shape& dims = g[g.operand(n, k)].dims;
@@ -138,7 +140,7 @@ constexpr bool has_elements(const graph& g, const element_limits& limits, bool a
     if (x.is_input() ? (form.fits && (form.axes.rank <= 1 || form.count == 1 || (apart && form.axes.rank == 2))) || whole[std::size_t(n)] : is_scatter(x.op_id) || (whole[std::size_t(n)] && x.op->kind == role::source)) continue;
     if (!form.fits || form.axes.rank > 2 || x.is_input()) return false;
     const role kind = x.op->kind;
-    if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && (kind == role::opaque ? !has_element_rule(g, n) : !x.op->has.elements)) {
+    if (kind != role::pointwise && kind != role::view && kind != role::reduction && kind != role::gather && (kind == role::opaque ? !has_element_rule(g, n, limits) : !x.op->has.elements)) {
       if (all || kind != role::opaque) return false;
       continue;
     }

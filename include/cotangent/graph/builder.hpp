@@ -136,7 +136,7 @@ struct primitive {
   bool of_extents = false;                                      // depends on the operands' extents alone
   bool by_parts = false;                                        // of complex numbers: does the same to each of their parts
   bool by_lines = false;                                        // role opaque: attribute 0 is an axis, and each line along it is for itself
-  extent most_elements = 0;                                     // by_lines: of a line that `elements` is for
+  extent most_elements = 0;                                     // by_lines: of a line that `elements` is for (are_few_lines)
   buffer_access (*view)(const call&, const buffer_access&) = nullptr;       // role view: access to the result
   void (*elements)(element_call&) = nullptr;                                // role source, opaque: the elements of the result
   value (*combine)(value, value) = nullptr;                                 // role reduction: two elements

@@ -72,6 +72,11 @@ struct element_array {
   const value* parts = nullptr;
 };
 
+/// Whether lines along an axis are so short, of at most `most` elements, and so few that their elements are better than lines in memory.
+constexpr bool are_few_lines(const shape& dims, const element_form& form, extent axis, extent most) {
+  return dims[int(axis)] <= most && form.count <= most * most / 4;
+}
+
 /// What the `elements` rule of a primitive sees: the call on whole arrays, and its operands as elements. It appends the
 /// elements of the result to `parts`, or sets `fits` to false if it cannot, or `whole` to true if whole arrays do better.
 struct element_call {

@@ -34,11 +34,11 @@ struct cumulative {
     d.attributes = behind;
     return c.b->emit(d);
   }
-  static constexpr extent most_elements = 32;  // along the axis, of which one after the other is better than lines in memory
+  static constexpr extent most_elements = 32;
   /// y[k] = step(y[k - 1], x[k]...), where there is no y before the first; step gets null values for zeros.
   template <class Step> static constexpr void elements_by_steps(element_call& e, const Step& step) {
     const int along = int(axis(e.c));
-    e.whole = e.form.place(along) >= 0 || e.c.dims[along] > most_elements;
+    e.whole = e.form.place(along) >= 0 || !are_few_lines(e.c.dims, e.form, along, most_elements);
     for (int k = 0; k < e.c.count; ++k) e.whole = e.whole || !(e.operands[k].form.axes == e.form.axes);
     if (e.whole) return;
     const extent n = e.c.dims[along], stride = e.form.strides[along];

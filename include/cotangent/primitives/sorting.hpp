@@ -37,11 +37,11 @@ struct argsort_p {
   static constexpr value jvp(const call&, const value*) { return {}; }
   static constexpr value vjp(const call&, int, value) { return {}; }
   static constexpr value batch(const call& c, const bool*, extent) { return emit<argsort_p>({c[0]}, {c.attribute(0) + 1, c.attribute(1), c.attribute(2)}); }
-  static constexpr extent most_elements = 9;  // of a line, of which exchanges of neighbours are better than lines in memory
+  static constexpr extent most_elements = 9;  // by exchanges of neighbours
   static constexpr void elements(element_call& e) {
     const int along = int(e.c.attribute(0));
     const element_array& x = e.operands[0];
-    e.whole = x.form.place(along) >= 0 || x.dims[along] > most_elements || !(x.form.axes == e.form.axes) || e.c[0].type() == dtype::boolean;
+    e.whole = x.form.place(along) >= 0 || !are_few_lines(x.dims, x.form, along, most_elements) || !(x.form.axes == e.form.axes) || e.c[0].type() == dtype::boolean;
     if (e.whole) return;
     const element_arithmetic arithmetic{e.b, e.c[0].type()};
     const extent n = x.dims[along], count = e.c.attribute(1);
