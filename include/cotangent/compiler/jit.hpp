@@ -108,8 +108,10 @@ template <class Backend, class F, class... A> struct compiled_call {
     throw shape_error("argument leaf " + std::to_string(leaf) + " is a moved-from array: it has no elements");
   }
 
+  /// The plan's buffer of output `O`.
+  template <int O> static constexpr const auto& output_buffer() { return the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])]; }
   /// The donated argument leaf whose memory output `O` takes, or -1.
-  template <int O> static constexpr int donor() { return the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].reuses; }
+  template <int O> static constexpr int donor() { return output_buffer<O>().reuses; }
 
   template <int O, class Leaf, class On, class... X>
   static COTANGENT_HOST_INLINE Leaf make_output([[maybe_unused]] const On& on, [[maybe_unused]] const state& s, [[maybe_unused]] X&... arguments) {
@@ -118,7 +120,7 @@ template <class Backend, class F, class... A> struct compiled_call {
       auto& given = get_leaf<donor<O>()>(leaves);
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(given)>, Leaf>) return std::move(given);
     }
-    const auto dims = [&] { return shape_of_stored<Leaf>(s.value(the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims)); };
+    const auto dims = [&] { return shape_of_stored<Leaf>(s.value(output_buffer<O>().dims)); };
     if constexpr (is_device_array_v<Leaf>) return Leaf(uninitialized, on, dims());
     else if constexpr (std::is_trivially_copyable_v<Leaf>) return Leaf();  // inline: the compiler drops the zeros
     else if constexpr (Leaf::is_static()) return Leaf(uninitialized);
@@ -162,12 +164,13 @@ template <class Backend, class F, class... A> struct compiled_call {
   /// Whether the array that output O goes to has the right shape and memory. (What the types say costs nothing in a call.)
   template <int O, class Leaf> static COTANGENT_HOST_INLINE void check_output(const state& s, const Leaf& leaf) {
     static_assert(!leaf_traits<Leaf>::is_scalar, "into: an output must be an array or a view");
-    constexpr shape dims = the_program::plan.buffers[std::size_t(the_program::plan.output_buffers[O])].dims;
+    const auto wanted = [&] { return shape_of_stored<Leaf>(s.value(output_buffer<O>().dims)); };
     const auto fits = [&] {
-      if constexpr (Leaf::is_static() && !has_symbol(dims)) return std::bool_constant<Leaf::type_shape() == shape_of_stored<Leaf>(dims)>();
-      else return leaf.shape() == shape_of_stored<Leaf>(s.value(dims));
+      if constexpr (Leaf::is_static() && !has_symbol(output_buffer<O>().dims))
+        return std::bool_constant<Leaf::type_shape() == shape_of_stored<Leaf>(output_buffer<O>().dims)>();
+      else return leaf.shape() == wanted();
     };
-    if (!fits() || (leaf.data() == nullptr && leaf.size() > 0)) throw_unfit(O, leaf.shape(), shape_of_stored<Leaf>(s.value(dims)));
+    if (!fits() || (leaf.data() == nullptr && leaf.size() > 0)) throw_unfit(O, leaf.shape(), wanted());
   }
   [[noreturn, gnu::cold]] static void throw_unfit(int output, const shape& dims, const shape& want) {
     throw shape_error("into: output " + std::to_string(output) + " has shape " + text_of(dims) + " where " + text_of(want) + " is needed");

@@ -17,8 +17,9 @@ template <class T> bool by_lanes(extent order, extent matrices) {
   constexpr extent tiny = 4;
   return order <= small_order && (order <= tiny || 2 * matrices >= native_lanes<T>);
 }
-/// Decomposes matrices of `elements` numbers into `results` numbers each, in lanes: f(a, results, room), `room` for as many as a has.
-template <class T, class F> void decompose_lanes(const T* a, T* to, extent matrices, extent elements, extent results, extent flops, const F& f) {
+/// Decomposes matrices of `elements` numbers into `results` numbers each, in lanes: f(a, results, room, extents...), `room` for as many as a has.
+template <class T, class F, class... Extents>
+void decompose_lanes(const T* a, T* to, extent matrices, extent elements, extent results, extent flops, const F& f, Extents... extents) {
   constexpr int lanes = native_lanes<T>;
   using V = pack<T, lanes>;
   for_each_matrix(divide_up(matrices, extent(lanes)), flops, [&](extent i) {
@@ -26,23 +27,29 @@ template <class T, class F> void decompose_lanes(const T* a, T* to, extent matri
     const scratch memory(std::size_t((2 * elements + results) * lanes) * sizeof(T));
     T *const given = reinterpret_cast<T*>(memory.data()), *const found = given + elements * lanes, *const room = found + results * lanes;
     instance_block<lanes, T>::rows_to_lanes(a + first * elements, elements, count, given);
-    f(reinterpret_cast<const V*>(given), reinterpret_cast<V*>(found), reinterpret_cast<V*>(room));
+    f(reinterpret_cast<const V*>(given), reinterpret_cast<V*>(found), reinterpret_cast<V*>(room), extents...);
     instance_block<lanes, T>::lanes_to_rows(found, results, count, to + first * results, false);
   });
 }
 
 /// Whether one matrix of known extents is decomposed by itself, by loops over what the compiler knows.
 constexpr bool by_itself(extent rows, extent columns, extent most) { return columns > 0 && rows > 0 && rows <= most; }
+/// One matrix of `Elements` numbers as decompose_lanes does many, in packs of one lane: the last bits are the same.
+template <extent Elements, class T, class F, class... Extents> void decompose_one(const T* a, T* to, const F& f, Extents... extents) {
+  using V = pack<T, 1>;
+  V room[Elements];
+  f(reinterpret_cast<const V*>(a), reinterpret_cast<V*>(to), room, extents...);
+}
 
 template <> struct opaque<qr_p> {
   template <class T, extent Rows = not_known, extent Columns = not_known> static void run(const array_ref* operands, const array_ref& result, const extent*) {
     const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 4 * m * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
+    const auto decompose = [](const auto* x, auto* q, auto*, auto rows, auto columns) { small_matrix::qr<T>(x, q, q + rows * columns, rows, columns); };
     if constexpr (by_itself(Rows, Columns, 16))
-      if (matrices == 1) return small_matrix::qr<T>(a, to, to + m * n, known_or<Rows>(m), known_or<Columns>(n));
-    if (by_lanes<T>(m, matrices))
-      return decompose_lanes(a, to, matrices, m * n, 2 * m * n, flops, [&](const auto* x, auto* q, auto*) { small_matrix::qr<T>(x, q, q + m * n, m, n); });
+      if (matrices == 1) return decompose_one<Rows * Columns>(a, to, decompose, known_or<Rows>(m), known_or<Columns>(n));
+    if (by_lanes<T>(m, matrices)) return decompose_lanes(a, to, matrices, m * n, 2 * m * n, flops, decompose, m, n);
     for_each_matrix(matrices, flops, [&](extent i) {
       T *const q = to + 2 * i * m * n, *const r = q + m * n;
       const Eigen::HouseholderQR<column_matrix<T>> decomposition(const_matrix_map<T>(a + i * m * n, m, n));
@@ -58,13 +65,10 @@ template <> struct opaque<eigh_p> {
     const extent n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 20 * n * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
+    const auto decompose = [](const auto* x, auto* w, auto* room, auto order) { small_matrix::eigh<T>(x, w, w + order, order, room); };
     if constexpr (by_itself(Order, Order, 6))
-      if (matrices == 1) {
-        T room[Order * Order];
-        return small_matrix::eigh<T>(a, to, to + n, known_or<Order>(n), room);
-      }
-    if (by_lanes<T>(n, matrices))
-      return decompose_lanes(a, to, matrices, n * n, (n + 1) * n, flops, [&](const auto* x, auto* w, auto* room) { small_matrix::eigh<T>(x, w, w + n, n, room); });
+      if (matrices == 1) return decompose_one<Order * Order>(a, to, decompose, known_or<Order>(n));
+    if (by_lanes<T>(n, matrices)) return decompose_lanes(a, to, matrices, n * n, (n + 1) * n, flops, decompose, n);
     for_each_matrix(matrices, flops, [&](extent i) {
       T *const w = to + i * (n + 1) * n, *const v = w + n;
       if (!small_matrix::all_finite<T>(a + i * n * n, n * n)) return small_matrix::fill(w, (n + 1) * n, T(NAN));
@@ -132,16 +136,14 @@ template <> struct opaque<svd_p> {
     const extent m = result.dims[result.dims.rank - 2], n = result.dims[result.dims.rank - 1], matrices = small_matrix::matrices_in(operands[0].dims), flops = 20 * m * n * n;
     const T* const a = static_cast<const T*>(operands[0].data);
     T* const to = static_cast<T*>(result.data);
+    const auto decompose = []<class V>(const V* x, V* u, V*, auto rows, auto columns) {
+      const extent size = rows * columns;
+      small_matrix::fill(u + size, 2 * size, V(T(0)));
+      small_matrix::svd<T>(x, u, u + size, u + 2 * size, rows, columns);
+    };
     if constexpr (by_itself(Rows, Columns, 8))
-      if (matrices == 1) {
-        small_matrix::fill(to + m * n, 2 * m * n, T(0));
-        return small_matrix::svd<T>(a, to, to + m * n, to + 2 * m * n, known_or<Rows>(m), known_or<Columns>(n));
-      }
-    if (by_lanes<T>(m, matrices))
-      return decompose_lanes(a, to, matrices, m * n, 3 * m * n, flops, [&](const auto* x, auto* u, auto*) {
-        small_matrix::fill(u + m * n, 2 * m * n, std::remove_cvref_t<decltype(*u)>(T(0)));
-        small_matrix::svd<T>(x, u, u + m * n, u + 2 * m * n, m, n);
-      });
+      if (matrices == 1) return decompose_one<Rows * Columns>(a, to, decompose, known_or<Rows>(m), known_or<Columns>(n));
+    if (by_lanes<T>(m, matrices)) return decompose_lanes(a, to, matrices, m * n, 3 * m * n, flops, decompose, m, n);
     for_each_matrix(matrices, flops, [&](extent i) {
       T *const u = to + 3 * i * m * n, *const s = u + m * n, *const v = s + m * n;
       small_matrix::fill(s, 2 * m * n, T(0));
