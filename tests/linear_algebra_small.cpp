@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto both = [](auto a) { return std::tuple(ct::linalg::det(a), ct::linalg::inv(a)); };
 
-/// det and inv, up to 3 x 3 by cofactors, beside what LU factors give.
+/// det and inv, up to 4 x 4 by cofactors, beside what LU factors give.
 template <class T, ct::extent N> void check_cofactors() {
   const auto by_factors = [](auto a) {
     const auto [sign, logarithm] = ct::linalg::slogdet(a);
@@ -45,12 +45,14 @@ TEST_CASE("rules of inverses and determinants by cofactors") {
   check_rules_of(both, std::tuple(matrices<double, 1, 1>()));
   check_rules_of(both, std::tuple(matrices<double, 2, 2>()));
   check_rules_of(both, std::tuple(matrices<double, 2, 3, 3>()));
+  check_rules_of(both, std::tuple(matrices<double, 4, 4>()));
 }
 
 TEST_CASE("batches of inverses and determinants by cofactors") {
   const auto inverse_of_one = [](auto a) { return ct::linalg::inv(a); };
   check_jit(both, 1e-12, matrices<double, 3, 4, 4>());
   check_jit(ct::vmap(both), 2e-5, matrices<float, 131, 3, 3>());
+  check_jit(ct::vmap(both), 1e-12, matrices<double, 67, 4, 4>());
   for (const ct::extent batch : {0, 1, 70}) check_jit(inverse_of_one, 2e-5, matrices_of<float, ct::dyn, 3, 3>(false, ct::shape{batch, 3, 3}));
   check_jit(inverse_of_one, 1e-12, matrices_of<double, ct::dyn, 3>(false, ct::shape{3, 3}));  // whose order is known from one axis
 }

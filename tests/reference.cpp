@@ -515,7 +515,7 @@ struct interpreter {
         }
         std::copy(y.begin(), y.end(), r.x.begin() + std::ptrdiff_t(k * size));
       }
-    } else if (name == "qr" || name == "eigh" || name == "svd" || name == "determinant" || name == "adjugate") {
+    } else if (name == "qr" || name == "eigh" || name == "svd" || name == "determinant" || name == "adjugate" || name == "inverse") {
       const int rank = in(0).dims.rank;
       const std::size_t m = std::size_t(in(0).dims[rank - 2]), n = std::size_t(in(0).dims[rank - 1]), size = m * n;
       std::size_t number = 1, at = 0;
@@ -526,6 +526,10 @@ struct interpreter {
         if (name == "qr") y = qr(a, m, n);
         else if (name == "svd") y = svd(a, m, n);
         else if (name == "adjugate") y = adjugate(a, n);
+        else if (name == "inverse") {
+          y = adjugate(a, n);
+          for (double& e : y) e /= determinant(a, n);
+        }
         else if (name == "determinant") y = {attribute(0) != 0 ? std::log(std::abs(determinant(a, n))) : determinant(a, n)};
         else {
           std::vector<double> symmetric = a;

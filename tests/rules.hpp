@@ -33,7 +33,7 @@ RULES_OF(extent_p) RULES_OF(gather_p) RULES_OF(scatter_add_p) RULES_OF(scatter_p
 RULES_OF(scatter_max_p) RULES_OF(roll_p)
 RULES_OF(dot_general_p) RULES_OF(convolution_p) RULES_OF(convolution_kernel_p)
 RULES_OF(cholesky_p) RULES_OF(triangular_solve_p) RULES_OF(lu_p) RULES_OF(lu_solve_p)
-RULES_OF(qr_p) RULES_OF(eigh_p) RULES_OF(svd_p) RULES_OF(determinant_p) RULES_OF(adjugate_p)
+RULES_OF(qr_p) RULES_OF(eigh_p) RULES_OF(svd_p) RULES_OF(determinant_p) RULES_OF(adjugate_p) RULES_OF(inverse_p)
 RULES_OF(dense_p)
 RULES_OF(custom_jvp_p) RULES_OF(custom_vjp_p)
 RULES_OF(saveable_p)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include <cotangent/core/cofactors.hpp>
 #include <cotangent/core/extents.hpp>
 #include <cotangent/core/macros.hpp>
 
@@ -126,6 +127,19 @@ template <class T> COTANGENT_HD void adjugate(const T* factors, T* x, extent n) 
     for (extent i = 0; i < n * n && other != k; ++i) x[i] = -x[i];
   }
 }
+
+/// What cofactors are computed by.
+template <class T> struct number_arithmetic {
+  COTANGENT_HD T number(T x) const { return x; }
+  COTANGENT_HD T product(T x, T y) const { return x * y; }
+  COTANGENT_HD T plus_product(T x, T p, T q) const { return x + p * q; }
+  COTANGENT_HD T minus_product(T x, T p, T q) const { return x - p * q; }
+  COTANGENT_HD T negative(T x) const { return -x; }
+  COTANGENT_HD T reciprocal(T x) const { return 1 / x; }
+  COTANGENT_HD T greater_magnitude(T x, T y) const { return std::fabs(y) > x ? std::fabs(y) : x; }
+};
+/// The inverse of a matrix of order 1 to 4.
+template <class T> COTANGENT_HD void inverse(const T* a, T* x, extent n) { invert_by_cofactors(number_arithmetic<T>(), a, x, n, sizeof(T) < 8); }
 
 template <class T> COTANGENT_HD void fill(T* x, extent count, T with) {
   for (extent i = 0; i < count; ++i) x[i] = with;

@@ -4,7 +4,6 @@
 /// are solved inside the fused kernel, one instance per lane; larger matrices by Eigen, side by side on threads. Decompositions (qr, eigh, svd)
 /// run beside kernels.
 
-#include <cotangent/linalg/cofactors.hpp>
 #include <cotangent/trace/operations.hpp>
 
 namespace cotangent::linalg {
@@ -25,6 +24,17 @@ constexpr bool is_square(std::string_view who, value a) {
   const bool square = n >= 2 && a.b->symbols.unify(a.dims()[n - 2], a.dims()[n - 1]);
   if (!square) a.b->fail(message{} << who << ": square matrices [..., n, n] are needed, got " << a.dims());
   return square;
+}
+/// One number per matrix.
+constexpr value one_each(value x, const shape& of) {
+  shape batch = of;
+  batch.rank -= 2;
+  return reshape(x, batch);
+}
+/// Whether square matrices are so small that cofactors are best.
+constexpr bool has_cofactors(value a) {
+  const extent n = a.dims()[a.rank() - 1];
+  return n >= 1 && n <= most_cofactors;
 }
 
 /// Calls solve(a, b) with matrices b of the batch axes of a, which a vector b becomes, and gives the result the shape it should have.
@@ -74,7 +84,7 @@ struct inv {
   constexpr value operator()(value a) const {
     a = inexact(a);
     if (!is_square("linalg.inv", a)) return a;
-    if (cofactors::suit(a)) return small_inverse(a);
+    if (has_cofactors(a)) return inverse(a);
     return solve_general(a, broadcast_to(standard_basis(*a.b, a.type(), {a.dims()[a.rank() - 1]}), a.dims()));
   }
 };
@@ -140,10 +150,18 @@ struct svd_part {
 };
 
 struct det {
+  static constexpr value by_cofactors(value a) {
+    const extent n = a.dims()[a.rank() - 1];
+    sequence<value> parts;
+    for (extent i = 0; i < n; ++i)
+      for (extent j = 0; j < n; ++j) parts.push_back(one_each(piece_along(some_rows(a, i, 1), a.rank() - 1, j, 1), a.dims()));
+    const element_arithmetic arithmetic{*a.b, a.type()};
+    return small_minors<value, element_arithmetic>(arithmetic, &parts[0], n).determinant();
+  }
   constexpr value operator()(value a) const {
     a = inexact(a);
     if (!is_square("linalg.det", a)) return a;
-    if (cofactors::suit(a)) return cofactors(a).determinant();
+    if (has_cofactors(a)) return by_cofactors(a);
     return one_each(determinant(a, lu(a), false), a.dims());
   }
 };
@@ -179,10 +197,10 @@ constexpr auto cho_solve(const L& l, const B& b) { return apply_mixed<functions:
 /// Infinities or NaN for a singular a. JAX: jnp.linalg.solve.
 template <class A, class B> requires tensor_pair<A, B>
 constexpr auto solve(const A& a, const B& b) { return apply_mixed<functions::solve{}>(a, b); }
-/// The inverses of matrices [..., n, n], up to 3 x 3 by cofactors; `solve` is more accurate where one is only multiplied, and faster for
+/// The inverses of matrices [..., n, n], up to 4 x 4 by cofactors; `solve` is more accurate where one is only multiplied, and faster for
 /// larger ones. JAX: jnp.linalg.inv.
 template <tensor A> constexpr auto inv(const A& a) { return apply<functions::inv{}>(a); }
-/// The determinants [...] of matrices [..., n, n]. Up to 3 x 3 they are sums of products; the derivative of larger ones, by LU factors, is their
+/// The determinants [...] of matrices [..., n, n]. Up to 4 x 4 they are sums of products; the derivative of larger ones, by LU factors, is their
 /// adjugate, which singular matrices have as well. JAX: jnp.linalg.det.
 template <tensor A> constexpr auto det(const A& a) { return apply<functions::det{}>(a); }
 /// The signs and the logarithms of the absolute values of the determinants of matrices [..., n, n], each [...]; 0 and -inf for singular ones.

@@ -2,7 +2,7 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_DECOMPOSITIONS)
 #define COTANGENT_PRIMITIVES_DECOMPOSITIONS
-/// Orthogonal decompositions and determinants: qr, eigh, svd, determinant, adjugate. The last two axes are those of matrices, the others
+/// Orthogonal decompositions, determinants and small inverses: qr, eigh, svd, determinant, adjugate, inverse. The last two axes are those of matrices, the others
 /// batch axes. What has several parts is one array of them, and signs are chosen such that every backend finds the same.
 ///
 /// Derivatives divide by differences of eigenvalues or singular values. Such a quotient of an exact zero is 0, so that what does not
@@ -274,10 +274,31 @@ struct adjugate_p : of_matrices {
   }
 };
 
+/// The inverses of matrices [..., n, n], n from 1 to 4, by cofactors.
+struct inverse_p : of_matrices {
+  static constexpr std::string_view name = "inverse";
+  static constexpr value jvp(const call& c, const value* t) {
+    return t[0] ? -matrix_products(c.result, matrix_products(t[0], c.result)) : value{};
+  }
+  static constexpr value vjp(const call& c, int, value g) {
+    const value x = transposed_matrices(c.result);
+    return -matrix_products(x, matrix_products(g, x));
+  }
+  static constexpr void elements(element_call& e) {
+    each_matrix<1>(e, [&](element_matrix (&m)[1]) {
+      const element_arithmetic arithmetic{e.b, e.c.type};
+      value x[most_cofactors * most_cofactors];
+      invert_by_cofactors(arithmetic, &m[0].parts[0], x, m[0].rows, e.c.type != dtype::float64);
+      for (std::size_t k = 0; k < m[0].parts.size(); ++k) e.parts.push_back(x[k]);
+    });
+  }
+};
+
 constexpr value eigh(value a) { return emit<eigh_p>({a}); }
 constexpr value qr(value a) { return emit<qr_p>({a}); }
 constexpr value svd(value a) { return emit<svd_p>({a}); }
 constexpr value adjugate(value a, value factors) { return emit<adjugate_p>({a, factors}); }
+constexpr value inverse(value a) { return emit<inverse_p>({a}); }
 constexpr value determinant(value a, value factors, bool logarithm) { return emit<determinant_p>({a, factors}, {logarithm}); }
 
 }  // namespace cotangent

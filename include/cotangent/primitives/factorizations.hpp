@@ -91,6 +91,14 @@ struct element_arithmetic {
     match_ranks(x, y);
     return mul(x, y);
   }
+  /// x + p q
+  constexpr value plus_product(value x, value p, value q) const {
+    value pq = product(p, q);
+    if (!x || !pq) return x ? x : pq;
+    match_ranks(x, pq);
+    return x + pq;
+  }
+  constexpr value negative(value x) const { return x ? -x : x; }
   constexpr value quotient(value x, value y) const {
     if (!x) return x;
     value divisor = filled(y);
@@ -107,6 +115,11 @@ struct element_arithmetic {
   constexpr value greater(value x, value y) const {
     match_ranks(x, y);
     return gt(x, y);
+  }
+  constexpr value greater_magnitude(value x, value y) const {
+    if (!y) return x;
+    const value own = abs(y);
+    return x ? chosen(greater(own, x), own, x) : own;
   }
   constexpr value zero(value x) const { return eq(x, zeros_like(x)); }
   /// Exchanges the rows i and k of a matrix where the mask is true.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include <cotangent/core/cofactors.hpp>
 #include <cotangent/graph/elements.hpp>
 #include <cotangent/graph/replay.hpp>
 #include <cotangent/primitives/constant.hpp>

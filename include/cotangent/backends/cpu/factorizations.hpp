@@ -123,6 +123,13 @@ template <> struct opaque<lu_p> {
   }
 };
 
+template <> struct opaque<inverse_p> {
+  template <class T, extent = not_known, extent Order = not_known> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+    const auto n = known_or<Order>(result.dims[result.dims.rank - 1]);
+    for_each_matrix(result.dims, [&](extent i) { small_matrix::inverse(static_cast<const T*>(operands[0].data) + i * n * n, static_cast<T*>(result.data) + i * n * n, n); });
+  }
+};
+
 template <> struct opaque<lu_solve_p> {
   template <class T, extent Rows = not_known, extent Columns = not_known> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
     const auto n = known_or<Rows>(result.dims[result.dims.rank - 2]);

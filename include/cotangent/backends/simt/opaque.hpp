@@ -513,6 +513,12 @@ template <class T> struct find_adjugate {
   extent n;
   COTANGENT_HD void operator()(extent i) const { small_matrix::adjugate(factors + i * (n + 1) * n, x + i * n * n, n); }
 };
+template <class T> struct find_inverse {
+  const T* a;
+  T* x;
+  extent n;
+  COTANGENT_HD void operator()(extent i) const { small_matrix::inverse(a + i * n * n, x + i * n * n, n); }
+};
 /// Whether matrices of this order, which may be a symbol, go to the device's library if it has one.
 constexpr bool is_large(extent order) { return is_symbol(order) || order > 16; }
 
@@ -593,6 +599,12 @@ template <> struct opaque<determinant_p> {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
     const extent n = operands[0].dims[operands[0].dims.rank - 1];
     for_each(queue, result.dims.size(), find_determinant<T>{static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), n, attributes[0] != 0});
+  }
+};
+template <> struct opaque<inverse_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const extent n = result.dims[result.dims.rank - 1];
+    for_each(queue, result.dims.size() / (n * n), find_inverse<T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), n});
   }
 };
 template <> struct opaque<adjugate_p> {
