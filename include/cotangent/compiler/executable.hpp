@@ -244,28 +244,28 @@ template <class Make, class Donated, class Backend> struct executable {
     (void)done;
   }
 
-  /// The buffers in the arena.
-  static constexpr auto arena_buffers = [] {
-    std::array<int, std::size_t(std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const buffer& b) { return b.where == buffer::arena; }))> r{};
+  /// The buffers in one kind of place.
+  template <auto Where> static constexpr auto buffers_in = [] {
+    std::array<int, std::size_t(std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const buffer& b) { return b.where == Where; }))> r{};
     std::size_t at = 0;
     for (int i = 0; i < buffer_count; ++i)
-      if (plan.buffers[std::size_t(i)].where == buffer::arena) r[at++] = i;
+      if (plan.buffers[std::size_t(i)].where == Where) r[at++] = i;
     return r;
   }();
   template <std::size_t... I> static COTANGENT_HOST_INLINE void bind_arena([[maybe_unused]] state& s, [[maybe_unused]] std::byte* arena, std::index_sequence<I...>) {
-    const int done[] = {0, (s.buffers[arena_buffers[I]] = arena + plan.buffers[std::size_t(arena_buffers[I])].offset, 0)...};
+    const int done[] = {0, (s.buffers[buffers_in<buffer::arena>[I]] = arena + plan.buffers[std::size_t(buffers_in<buffer::arena>[I])].offset, 0)...};
     (void)done;
   }
   /// Sets the pointers of what is not an input or output. (Expanded: the compiler then sees where each step works.)
   static COTANGENT_HOST_INLINE void place(state& s, std::byte* arena) {
     if constexpr (plan.dynamic_arena) {
       extent offset = 0;
-      for (int i : arena_buffers) {
+      for (int i : buffers_in<buffer::arena>) {
         s.buffers[i] = arena + offset;
         offset += bytes_of(s, plan.buffers[std::size_t(i)]);
       }
-    } else bind_arena(s, arena, std::make_index_sequence<arena_buffers.size()>{});
-    bind_data(s, std::make_index_sequence<data_buffers.size()>{});
+    } else bind_arena(s, arena, std::make_index_sequence<buffers_in<buffer::arena>.size()>{});
+    bind_data(s, std::make_index_sequence<buffers_in<buffer::data>.size()>{});
   }
   /// Where the pointers of inputs and outputs are: the buffers begin with the inputs and then the outputs.
   static COTANGENT_HOST_INLINE void*& input(state& s, int i) { return s.buffers[i]; }
@@ -296,16 +296,8 @@ template <class Make, class Donated, class Backend> struct executable {
     return r;
   }
   template <int B> static constexpr auto data = data_of<B>();
-  /// The buffers of array constants.
-  static constexpr auto data_buffers = [] {
-    std::array<int, std::size_t(std::count_if(plan.buffers.begin(), plan.buffers.end(), [](const buffer& b) { return b.where == buffer::data; }))> r{};
-    std::size_t at = 0;
-    for (int i = 0; i < buffer_count; ++i)
-      if (plan.buffers[std::size_t(i)].where == buffer::data) r[at++] = i;
-    return r;
-  }();
   template <std::size_t... I> static COTANGENT_HOST_INLINE void bind_data([[maybe_unused]] state& s, std::index_sequence<I...>) {
-    const int done[] = {0, (s.buffers[data_buffers[I]] = const_cast<void*>(Backend::constant(s.queue, data<data_buffers[I]>)), 0)...};
+    const int done[] = {0, (s.buffers[buffers_in<buffer::data>[I]] = const_cast<void*>(Backend::constant(s.queue, data<buffers_in<buffer::data>[I]>)), 0)...};
     (void)done;
   }
 
