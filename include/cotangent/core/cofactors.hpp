@@ -40,6 +40,7 @@ template <class Number, class Arithmetic> class small_minors {
   COTANGENT_LANES COTANGENT_HD constexpr Number of_two(extent i, extent k, extent j, extent l) const {
     return arithmetic_.minus_product(arithmetic_.product(at(i, j), at(k, l)), at(i, l), at(k, j));
   }
+
   const Arithmetic& arithmetic_;
   const Number* a_;
   extent n_;
@@ -48,7 +49,8 @@ template <class Number, class Arithmetic> class small_minors {
 
 /// The inverse x of a row-major matrix a of order n, 1 to 4. If `scaled`, of a divided by its greatest magnitude: products of n elements may
 /// leave the range of types of few exponents.
-COTANGENT_LANES template <class Number, class Arithmetic> COTANGENT_HD constexpr void invert_by_cofactors(const Arithmetic& arithmetic, const Number* a, Number* x, extent n, bool scaled) {
+COTANGENT_LANES template <class Number, class Arithmetic>
+COTANGENT_HD constexpr void invert_by_cofactors(const Arithmetic& arithmetic, const Number* a, Number* x, extent n, bool scaled) {
   Number parts[most_cofactors * most_cofactors] = {}, scale{};
   if (scaled) {
     Number greatest{};

@@ -34,7 +34,7 @@ constexpr value one_each(value x, const shape& of) {
 /// Whether square matrices are so small that cofactors are best.
 constexpr bool has_cofactors(value a) {
   const extent n = a.dims()[a.rank() - 1];
-  return n >= 1 && n <= most_cofactors;
+  return n >= 1 && n <= most_cofactors && a.dims()[a.rank() - 2] == n;
 }
 
 /// Calls solve(a, b) with matrices b of the batch axes of a, which a vector b becomes, and gives the result the shape it should have.

@@ -2,8 +2,8 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_DECOMPOSITIONS)
 #define COTANGENT_PRIMITIVES_DECOMPOSITIONS
-/// Orthogonal decompositions, determinants and small inverses: qr, eigh, svd, determinant, adjugate, inverse. The last two axes are those of matrices, the others
-/// batch axes. What has several parts is one array of them, and signs are chosen such that every backend finds the same.
+/// Orthogonal decompositions, determinants and small inverses: qr, eigh, svd, determinant, adjugate, inverse. The last two axes are those of
+/// matrices, the others batch axes. What has several parts is one array of them, and signs are chosen such that every backend finds the same.
 ///
 /// Derivatives divide by differences of eigenvalues or singular values. Such a quotient of an exact zero is 0, so that what does not
 /// depend on the choice of vectors has its derivative where values are equal, too.
