@@ -297,6 +297,12 @@ std::vector<double> adjugate(const std::vector<double>& a, std::size_t n) {
     }
   return x;
 }
+std::vector<double> inverse(const std::vector<double>& a, std::size_t n) {
+  std::vector<double> x = adjugate(a, n);
+  const double divisor = determinant(a, n);
+  for (double& e : x) e /= divisor;
+  return x;
+}
 
 struct interpreter {
   const ct::graph& g;
@@ -526,10 +532,7 @@ struct interpreter {
         if (name == "qr") y = qr(a, m, n);
         else if (name == "svd") y = svd(a, m, n);
         else if (name == "adjugate") y = adjugate(a, n);
-        else if (name == "inverse") {
-          y = adjugate(a, n);
-          for (double& e : y) e /= determinant(a, n);
-        }
+        else if (name == "inverse") y = inverse(a, n);
         else if (name == "determinant") y = {attribute(0) != 0 ? std::log(std::abs(determinant(a, n))) : determinant(a, n)};
         else {
           std::vector<double> symmetric = a;
