@@ -260,6 +260,20 @@ TEST_CASE("a freed block is reused for the next array of its size") {
   CHECK(ct::this_thread_blocks.bytes == 0);
 }
 
+TEST_CASE("large arrays made one after the other begin at different places of their pages") {
+  for (ct::extent n : {1 << 14, (1 << 14) + 1, 1 << 18, (1 << 19) - 1, 1 << 19, 1 << 20}) {
+    ct::clear_block_cache();
+    const ct::array<float, ct::dyn> some[] = {ct::array<float, ct::dyn>({n}), ct::array<float, ct::dyn>({n}), ct::array<float, ct::dyn>({n})};
+    std::uintptr_t places[3];
+    for (int i = 0; i < 3; ++i) {
+      places[i] = std::uintptr_t(some[i].data()) % 4096;
+      CHECK(places[i] % 64 == 0);
+      CHECK((some[i](0) == 0 && some[i](n - 1) == 0));
+    }
+    CHECK((places[0] != places[1] && places[0] != places[2] && places[1] != places[2]));
+  }
+}
+
 TEST_CASE("an array may be freed on another thread") {
   for (int i = 0; i < 8; ++i) {
     points p({1000, 3});

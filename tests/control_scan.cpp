@@ -137,6 +137,25 @@ TEST_CASE("a literal init has the dtype that the body gives it") {
   CHECK(std::get<3>(r) == 1 / 16.f + 2 / 8.f + 3 / 4.f + 4 / 2.f + 4);
 }
 
+TEST_CASE("expressions of constants as the first carry, alone, beside numbers and beside vars") {
+  const auto f = [](auto xs) {
+    const auto scaled = [](auto c, auto x) { return std::tuple(c * x, ct::none); };
+    const auto both = [](auto c, auto x) { return std::tuple(std::tuple(std::get<0>(c) * x, std::get<1>(c) + x), ct::none); };
+    const auto pair = [](auto c, auto x) { return std::tuple(std::pair(c.first * x, c.second + x), ct::none); };
+    const auto turn = [](auto, auto c) { return std::tuple(std::get<0>(c), std::get<0>(c) * std::get<1>(c)); };
+    const auto two = 2 * ct::ones<double, 3>();
+    return std::tuple(std::get<0>(ct::scan(scaled, two, xs)), std::get<0>(ct::scan(both, std::tuple(two, 0.0), xs)),
+                      std::get<0>(ct::scan(pair, std::pair(two, ct::zeros<double>()), xs)).first, std::get<1>(ct::fori_loop<0, 2>(turn, std::tuple(xs, two))),
+                      std::get<0>(ct::scan(scaled, ct::at(ct::zeros<double, 2>(), 0).set(1), xs)));
+  };
+  const auto [a, b, c, d, e] = ct::jit(f)(ct::array<double, 3>{1, 2, 3});
+  CHECK((a == ct::array<double, 3>{12, 12, 12}));
+  CHECK((std::get<0>(b) == a && std::get<1>(b)() == 6));
+  CHECK((c == a));
+  CHECK((d == ct::array<double, 3>{2, 8, 18}));
+  CHECK((e == ct::array<double, 2>{6, 0}));
+}
+
 TEST_CASE("a donated carry gives the same result, a kept one keeps its elements") {
   const auto run = ct::jit([](auto c, auto xs) { return std::get<0>(ct::scan([](auto c, auto x) { return std::tuple(ct::flip<0>(c) * 0.5f + x, ct::none); }, c, xs)); });
   auto c = between<float, 40, 30>(-1, 1);

@@ -98,7 +98,7 @@ TEST_CASE("random numbers, and integers of other widths") {
   const auto f = [](auto key, auto image) {
     const auto [a, b] = ct::random::split(key);
     const auto noise = ct::random::normal<float, 70, 33>(a) * (image / 255.0f);
-    return std::tuple(noise, ct::sum(noise, ct::axis<1>), ct::random::randint<std::int16_t, 50>(b, -3, 1000), ct::random::bits<std::uint64_t, 9>(b), ct::sum(image), (image >> 3) ^ image);
+    return std::tuple(noise, ct::sum(noise, ct::axis<1>), ct::random::randint<std::int16_t, 50>(b, -3, 1000), ct::random::bits<std::uint64_t, 9>(b), ct::sum(image), ct::sign(image), (image >> 3) ^ image);
   };
   ct::array<std::uint8_t, 70, 33> image;
   for (int i = 0; i < 70 * 33; ++i) image.data()[i] = std::uint8_t(i * 31);

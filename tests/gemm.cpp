@@ -89,6 +89,17 @@ TEST_CASE("gemm computes products of every size and layout") {
   }
 }
 
+TEST_CASE("matrices times a vector, and a vector times matrices: few rows and many, rows shorter than a vector and longer") {
+  for (extent m : {2, 7, 8, 9, 16, 100})
+    for (extent k : {2, 5, 8, 16, 17, 40, 1000}) {
+      INFO(m << " x " << k);
+      CHECK(agrees<float>(2, m, 1, k));
+      CHECK(agrees<double>(1, m, 1, k));
+      CHECK(agrees<float>(1, 1, m, k));
+      CHECK(agrees<double>(2, 1, m, k));
+    }
+}
+
 TEST_CASE("gemm cuts large products into blocks") {
   CHECK(agrees<float>(1, 300, 530, 200));
   CHECK(agrees<float>(3, 200, 300, 100));
@@ -131,7 +142,7 @@ template <class T> bool adding_agrees(extent m, extent n, extent k) {
 }
 
 TEST_CASE("products added to what is there") {
-  for (const auto& [m, n, k] : {std::array<extent, 3>{1, 7, 5}, {7, 1, 5}, {6, 7, 1}, {3, 4, 0}, {4, 5, 6}, {90, 40, 130}, {300, 400, 50}, {1500, 7, 130}, {200, 50, 700}}) {
+  for (const auto& [m, n, k] : {std::array<extent, 3>{1, 7, 5}, {7, 1, 5}, {6, 7, 1}, {3, 4, 0}, {4, 5, 6}, {11, 1, 37}, {1, 11, 37}, {90, 40, 130}, {300, 400, 50}, {1500, 7, 130}, {200, 50, 700}}) {
     INFO(m << " x " << n << " x " << k);
     CHECK(adding_agrees<double>(m, n, k));
     CHECK(adding_agrees<std::int32_t>(m, n, k));

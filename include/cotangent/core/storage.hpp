@@ -3,6 +3,7 @@
 /// small cache per thread, so a loop that makes and drops arrays allocates nothing after its first turn.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -47,20 +48,28 @@ struct block_cache {
   std::size_t bytes;
   bool closed;
 
-  static std::align_val_t alignment(std::size_t n) { return std::align_val_t(n >= huge_page ? huge_page : storage_alignment); }
+  static constexpr std::size_t page = 4096, many_pages = 16 * page;
 
+  /// Of the memory in which a block of n bytes lies.
+  static std::size_t alignment(std::size_t n) { return n >= huge_page ? huge_page : n >= many_pages ? page : storage_alignment; }
+
+  /// Blocks of many pages begin at one of 16 places of their first: arrays that all begin where a page does, and are read side by side, compete for
+  /// the same few lines of the caches.
   static void* allocate(std::size_t n) {
-    void* p = ::operator new(n, alignment(n));
+    static thread_local std::size_t turn = 0;
+    const std::size_t begin = n >= many_pages ? turn++ % 16 * 7 * (page / 16) % page : 0;
+    char* const p = static_cast<char*>(::operator new(begin + n, std::align_val_t(alignment(n))));
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (n >= huge_page) (void)::madvise(p, n / huge_page * huge_page, MADV_HUGEPAGE);
+    if (n >= huge_page) (void)::madvise(p, (begin + n) / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
-    return p;
+    return p + begin;
   }
   static void free(block b) {
 #ifdef COTANGENT_ASAN
     __asan_unpoison_memory_region(b.start, b.bytes);
 #endif
-    ::operator delete(b.start, alignment(b.bytes));
+    const std::size_t align = alignment(b.bytes);
+    ::operator delete(static_cast<char*>(b.start) - reinterpret_cast<std::uintptr_t>(b.start) % align, std::align_val_t(align));
   }
 
   block remove(int i) {
@@ -85,7 +94,7 @@ struct block_cache_owner {
 
 constexpr std::size_t rounded_block(std::size_t bytes) { return (bytes + storage_alignment - 1) / storage_alignment * storage_alignment; }
 
-/// A block of at least `bytes` bytes, aligned to 64 bytes (from 2 MiB on, to a huge page). Not zeroed.
+/// A block of at least `bytes` bytes, aligned to 64 bytes. Not zeroed.
 inline void* acquire_block(std::size_t bytes) {
   bytes = rounded_block(bytes);
   block_cache& cache = this_thread_blocks;

@@ -154,7 +154,7 @@ struct det {
     const extent n = a.dims()[a.rank() - 1];
     sequence<value> parts;
     for (extent i = 0; i < n; ++i)
-      for (extent j = 0; j < n; ++j) parts.push_back(one_each(piece_along(some_rows(a, i, 1), a.rank() - 1, j, 1), a.dims()));
+      for (extent j = 0; j < n; ++j) parts.push_back(one_each(some_columns(some_rows(a, i, 1), j, j + 1), a.dims()));
     const element_arithmetic arithmetic{*a.b, a.type()};
     return small_minors<value, element_arithmetic>(arithmetic, &parts[0], n).determinant();
   }

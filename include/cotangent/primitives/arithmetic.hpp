@@ -187,7 +187,8 @@ struct copysign_p : floating<copysign_p> {
 struct sign_p : pointwise_constant {
   static constexpr std::string_view name = "sign";
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) {
-    return select(x > V(0), V(1), select(x < V(0), V(-1), x));
+    if constexpr (std::is_unsigned_v<typename V::value_type>) return select(x > V(0), V(1), x);
+    else return select(x > V(0), V(1), select(x < V(0), V(-1), x));
   }
 };
 

@@ -56,11 +56,14 @@ template <class T> constexpr void append_leaves(builder& b, const T& tree, seque
 template <class X> inline constexpr bool has_expressions = is_expression<X>;
 template <class... X> inline constexpr bool has_expressions<std::tuple<X...>> = (false || ... || has_expressions<X>);
 template <class A, class B> inline constexpr bool has_expressions<std::pair<A, B>> = has_expressions<A> || has_expressions<B>;
-/// What a traced function returned, with expressions of concrete arrays as constants of the trace.
+/// What a traced function takes or returned, with expressions of concrete arrays as constants of the trace.
 template <class X> constexpr auto without_expressions([[maybe_unused]] builder& b, const X& x) {
   if constexpr (is_expression<X>) return x.in_trace(var<float>(value{&b, -1}));
   else if constexpr (has_expressions<X>) return std::apply([&](const auto&... part) { return std::tuple(without_expressions(b, part)...); }, x);
   else return x;
+}
+template <class A, class B> constexpr auto without_expressions(builder& b, const std::pair<A, B>& x) {
+  return std::pair(without_expressions(b, x.first), without_expressions(b, x.second));
 }
 
 /// A graph with an error that is well-formed otherwise, so that later passes do not fail again.
@@ -188,8 +191,8 @@ template <class T, class... V> struct vars_captured;
 template <class T> struct transform_base {
   template <class... A> constexpr auto operator()(A&&... arguments) const {
     const T& self = static_cast<const T&>(*this);
-    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) && (is_expression<A> || ...))
-      return operator()(in_trace(var<float>(builder_of(arguments...)->dead()), arguments)...);
+    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) && (has_expressions<std::remove_cvref_t<A>> || ...))
+      return operator()(without_expressions(*builder_of(arguments...), arguments)...);
     else if constexpr (is_in_trace<A...>())
       return inlined(self, arguments...);
     else if constexpr (returns_one_array<A...>())
@@ -202,10 +205,6 @@ template <class T> struct transform_base {
   template <class A> static constexpr auto traced_argument() {
     if constexpr (is_expression<A>) return std::type_identity<typename std::remove_cvref_t<A>::result>{};
     else return std::type_identity<traced_tree<A>>{};
-  }
-  template <class V, class A> static constexpr auto in_trace(const V& beside, const A& argument) {
-    if constexpr (is_expression<A>) return argument.in_trace(beside);
-    else return argument;
   }
   /// Whether a call with expressions can be one itself.
   template <class... A> static consteval bool returns_one_array() {

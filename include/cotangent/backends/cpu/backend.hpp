@@ -42,7 +42,7 @@ template <class Executable> struct steps {
   template <int Step> static COTANGENT_HOST_INLINE void run_kernel(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};  // (compilers warn of one that is passed on unset)
     Executable::template local_arguments<Step>(s, buffers, extents);
     using kernel = typename lowered::template kernel_of<Step>;
     if constexpr (turns<Step>()) host::turned_copy_of<kernel>::run(buffers, extents);
@@ -52,7 +52,7 @@ template <class Executable> struct steps {
   template <int Step> static auto tasks_of(const state& s) {
     constexpr cotangent::step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1];
+    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
     Executable::template local_arguments<Step>(s, buffers, extents);
     return host::tasks_of<typename lowered::template kernel_of<Step>>(buffers, extents);
   }
@@ -61,7 +61,7 @@ template <class Executable> struct steps {
     if constexpr (turns<Step>()) {
       constexpr cotangent::step x = plan.steps[Step];
       void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-      extent extents[x.slot_count > 0 ? x.slot_count : 1];
+      extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
       Executable::template local_arguments<Step>(s, buffers, extents);
       host::turned_copy_of<typename lowered::template kernel_of<Step>>::run_rows(buffers, extents, first, last);
     } else tasks_of<Step>(s).run_rows(first, last);
@@ -128,7 +128,7 @@ template <class Executable> struct steps {
         if constexpr (plan.steps[Step + 1].after_rows) {
           constexpr cotangent::step next = plan.steps[Step + 1];
           void* rows_buffers[next.buffer_count > 0 ? next.buffer_count : 1];
-          extent rows_extents[next.slot_count > 0 ? next.slot_count : 1];
+          extent rows_extents[next.slot_count > 0 ? next.slot_count : 1] = {};
           Executable::template local_arguments<Step + 1>(s, rows_buffers, rows_extents);
           multiply([&](extent, extent first, extent last) { host::run_rows<typename lowered::template kernel_of<Step + 1>>(rows_buffers, rows_extents, first, last); });
           return;
@@ -503,7 +503,7 @@ template <class Executable> struct packet_steps {
   template <int Step> static COTANGENT_HOST_INLINE void run_kernel(const state& s, [[maybe_unused]] extent row) {
     constexpr cotangent::step x = plan.steps[Step];
     void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};  // (compilers warn of one that is passed on unset)
+    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
     Executable::template local_arguments<Step>(s, buffers, extents);
     if constexpr (x.moving != 0)
       for (int k = 0; k < x.buffer_count; ++k) {
@@ -578,7 +578,7 @@ struct backend {
   template <class Facts, class Turns> static void loop_in_registers(const typename Facts::body::state& b, const Turns& turns) {
     constexpr cotangent::step kernel = Facts::body::plan.steps[0];
     void* buffers[kernel.buffer_count > 0 ? kernel.buffer_count : 1];
-    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1];
+    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1] = {};
     loop_arguments<Facts>(b, buffers, extents);
     with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
       using loop = scan_of_rows<Kernel, Roles, Carry...>;
@@ -597,7 +597,7 @@ struct backend {
   template <class Facts, class Carried> static void while_in_registers(const typename Facts::condition::state& c, const typename Facts::body::state& b, const Carried& carry) {
     constexpr cotangent::step kernel = Facts::body::plan.steps[0], test = Facts::condition::plan.steps[0];
     void *buffers[kernel.buffer_count > 0 ? kernel.buffer_count : 1], *test_buffers[test.buffer_count > 0 ? test.buffer_count : 1];
-    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1], test_extents[test.slot_count > 0 ? test.slot_count : 1];
+    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1] = {}, test_extents[test.slot_count > 0 ? test.slot_count : 1] = {};
     loop_arguments<Facts>(b, buffers, extents);
     test_arguments<Facts>(c, test_buffers, test_extents);
     with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {

@@ -9,9 +9,10 @@
 #include <type_traits>
 
 #include <cotangent/backends/cpu/eigen.hpp>
-#include <cotangent/backends/cpu/tiles.hpp>
+#include <cotangent/backends/cpu/matrix_vector.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/backends/cpu/threads.hpp>
+#include <cotangent/backends/cpu/tiles.hpp>
 #include <cotangent/backends/products.hpp>
 #include <cotangent/core/extents.hpp>
 
@@ -160,6 +161,8 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
       else to = product;
     };
     const auto column = [&](extent j) {  // matrix times vector
+      if constexpr (has_tiled_product<T> && Form.a != gemm_form::columns)
+        if (a_column == 1 && b_row == 1) return rows_times_vector<T>{m, k, a, a_row, b + j * b_column}.template run<Form.adds>(c + j, c_stride);
       const Map<const Matrix<T, Dynamic, 1>, 0, inner> x(b + j * b_column, k, inner(b_row));
       Map<Matrix<T, Dynamic, 1>, 0, inner> y(c + j, m, inner(c_stride));
       if (Form.a == gemm_form::rows || a_column == 1) set(y.noalias(), Map<const rows, 0, outer>(a, m, k, outer(a_row)) * x);
@@ -174,6 +177,8 @@ void gemm_block(extent m, extent n, extent k, const T* a, extent a_row, extent a
       for (extent j = 0; j < n; ++j) column(j);
     } else if (n == 1) column(0);
     else if (m == 1) {  // vector times matrix
+      if constexpr (has_tiled_product<T> && Form.b != gemm_form::rows)
+        if (a_column == 1 && b_row == 1 && b_column != 1) return rows_times_vector<T>{n, k, b, b_column, a}.template run<Form.adds>(c, 1);
       const Map<const Matrix<T, 1, Dynamic>, 0, inner> x(a, k, inner(a_column));
       Map<Matrix<T, 1, Dynamic>> y(c, n);
       if (b_column == 1) set(y.noalias(), x * Map<const rows, 0, outer>(b, k, n, outer(b_row)));

@@ -49,8 +49,8 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
   static constexpr int lanes_of_sums() {
     int best = 2;
     extent least = 0;
-    for (int l = 2, steps = 1; l <= native_lanes<T>; l *= 2, ++steps) {
-      const extent groups = (M + l - 1) / l, terms = (K + l - 1) / l, operations = groups * (l * terms + l * steps + l - 1);
+    for (int l = 2; l <= native_lanes<T>; l *= 2) {
+      const extent groups = (M + l - 1) / l, terms = (K + l - 1) / l, operations = groups * (l * terms + 3 * (l - 1));
       if (l == 2 || operations < least) least = operations, best = l;
     }
     return best;
@@ -70,13 +70,8 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
       const vec terms = vec::load(b + v * Lanes);
       each_number<Rows>([&](auto x) COTANGENT_EXPANDED { sum[x] = fast_fma(vec::load(a + x * ARow + v * Lanes), terms, sum[x]); });
     });
-    transpose(sum);
-    each_number<std::bit_width(unsigned(Lanes)) - 1>([&](auto s) COTANGENT_EXPANDED {
-      constexpr int half = Lanes >> (s + 1);
-      each_number<half>([&](auto x) COTANGENT_EXPANDED { sum[x] = sum[x] + sum[x + half]; });
-    });
-    if constexpr (Rows == Lanes) sum[0].store(c);
-    else sum[0].store(c, Rows);
+    if constexpr (Rows == Lanes) sums_across(sum).store(c);
+    else sums_across(sum).store(c, Rows);
   }
 
   /// The rows of b, which do not lie in rows, one after the other, each as whole vectors.

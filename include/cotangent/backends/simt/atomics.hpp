@@ -40,7 +40,7 @@ template <class P, class T> COTANGENT_HD inline void combine_atomically(T* at, T
 /// The same of sums.
 template <class P, class T> COTANGENT_HD inline void add_atomically(T* at, T v) {
 #ifdef __CUDA_ARCH__
-  if constexpr (std::is_same_v<T, std::int64_t>) atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(v));
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8) atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(v));
   else atomicAdd(at, v);
 #else
   combine_atomically<P>(at, v);

@@ -93,6 +93,23 @@ template <int H = 1, class T, int N, int W> COTANGENT_HOST_INLINE void transpose
   }
 }
 
+/// The sum of the lanes of each of W packs of at least W lanes. Lanes are added by halves; v is overwritten.
+template <class T, int N, int W> COTANGENT_HOST_INLINE pack<T, W> sums_across(pack<T, N> (&v)[W]) {
+  if constexpr (N > W) {
+    pack<T, N / 2> halves[W];
+    each_number<W>([&](auto i) COTANGENT_EXPANDED { halves[i] = lower(v[i]) + upper(v[i]); });
+    return sums_across(halves);
+  } else {
+    each_number<std::bit_width(unsigned(W)) - 1>([&](auto step) COTANGENT_EXPANDED {
+      constexpr int half = W >> (step + 1);
+      each_number<half>([&](auto i) COTANGENT_EXPANDED {
+        v[i] = shuffle<exchanged_blocks<N, half, false>>(v[i], v[i + half]) + shuffle<exchanged_blocks<N, half, true>>(v[i], v[i + half]);
+      });
+    });
+    return v[0];
+  }
+}
+
 /// Rows first, first + W, ... in N lanes: of each the first M of W elements.
 template <int N, int M, int W, class F> COTANGENT_HOST_INLINE auto rows_beside(const F& row, int first) {
   if constexpr (N > W) return join(rows_beside<N / 2, M, W>(row, first), rows_beside<N / 2, M, W>(row, first + N / 2));
