@@ -207,6 +207,12 @@ struct nesting {
 
 /// Appends nodes to a graph; an operation that is there already is not appended again.
 struct builder {
+  /// The cotangents of a call's operands, for rules that make all of them but are asked for one at a time.
+  struct pulled_back {
+    value result, cotangent;  // of the call
+    sequence<value> operands;
+  };
+
   graph g;
   symbol_table symbols;
   shape axis;                    // while a batch is made: the name of its axis, packed (graph/axes.hpp)
@@ -218,6 +224,7 @@ struct builder {
   bool simplifying = false;      // ask the primitives' simplify rules
   bool of_elements = false;      // what is made are the elements of arrays, and many: rules that look far do not pay
   bool inlining = true;          // also those of calls, which replace a call by its body
+  pulled_back last_pulled;
 
   constexpr builder() = default;
   constexpr builder(const builder&) = delete;
