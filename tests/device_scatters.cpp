@@ -24,7 +24,7 @@ TEST_CASE("scatters within an atomic_scatter_scope: the same results but for the
   ct::array<std::int64_t, 3, 5> wide_changes;
   for (int i = 0; i < 35; ++i) some.data()[i] = i * 31 % 17, wide.data()[i] = std::int64_t(i) << 33;
   for (int i = 0; i < 15; ++i) changes.data()[i] = i * 7 % 19 - 9, wide_changes.data()[i] = -(std::int64_t(i * 7 % 19 - 9) << 34);
-  const auto unsigned_numbers = [](const auto& x) { return ct::astype<std::uint64_t>(x); };
+  const auto unsigned_numbers = ct::jit([](auto x) { return ct::astype<std::uint64_t>(x); });
   const ct::array<std::int32_t, 3> places{6, 1, 6};
   const ct::atomic_scatter_scope scope;
   check_devices(of_order, 1e-11, between<double, 300, 3>(-1, 1), at, between<double, 5000, 3>(-1, 1, 1));
