@@ -415,13 +415,16 @@ template <class T, class A, unsigned Sources, class E> struct step<index<T, A>, 
 template <class Layout> inline constexpr bool is_long_kernel = Layout::shape.varying.total() > long_kernel;
 
 /// Op::lane as a function of its own: in a long kernel, where inlining every long lane program would cost minutes of
-/// compile time. On a device it is inlined: a call there takes registers from the caller.
+/// compile time, and where the processor is asked for what it has. On a device it is inlined: a call there takes registers from the caller.
 #ifdef __CUDA_ARCH__
 #define COTANGENT_CALLED COTANGENT_HOST_INLINE
 #else
 #define COTANGENT_CALLED __attribute__((noinline))
 #endif
 COTANGENT_LANES template <class Op, class... V> COTANGENT_HD COTANGENT_CALLED auto call_lane(V... v) {
+#ifdef COTANGENT_ASKS_FOR_FMA
+  if (processor_has_fma) return Op::lane(v...);  // each of the two is optimized for its answer
+#endif
   return Op::lane(v...);
 }
 #undef COTANGENT_CALLED
@@ -437,7 +440,7 @@ template <class Op, class T, class... A, unsigned Sources, class E> struct step<
  private:
   COTANGENT_LANES template <std::size_t... K> static COTANGENT_INLINE void run_on(E& e, unsigned long places, std::index_sequence<K...>) {
     if constexpr (E::inner && (Sources & facts::holds_inside) != 0) e.template at_place<T, source_of(Sources, 0)>(place_in(places, 0)) = typename E::template reg<T>(true);
-    else if constexpr (is_long_lane<Op> && is_long_kernel<typename E::layout>)
+    else if constexpr (is_long_lane<Op> && (is_long_kernel<typename E::layout> || !has_fma))
       e.template set<T, source_of(Sources, 0)>(place_in(places, 0), call_lane<Op>(e.template at_place<A, source_of(Sources, int(K) + 1)>(place_in(places, int(K) + 1))...));
     else e.template set<T, source_of(Sources, 0)>(place_in(places, 0), Op::lane(e.template at_place<A, source_of(Sources, int(K) + 1)>(place_in(places, int(K) + 1))...));
   }

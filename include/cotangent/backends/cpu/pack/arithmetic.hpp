@@ -21,6 +21,9 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N> fma(pack<T, N> a, pac
 }
 template <class T> COTANGENT_INLINE pack<T, 1> fma(pack<T, 1> a, pack<T, 1> b, pack<T, 1> c) {
   if constexpr (std::is_integral_v<T>) return a * b + c;
+#if defined(COTANGENT_ASKS_FOR_FMA)
+  else if (processor_has_fma) return as_written(fma_instruction(a[0], b[0], c[0]));
+#endif
 #ifndef __CUDA_ARCH__
   else if constexpr (std::is_same_v<T, float> && !has_fma) return as_written(float(double(a[0]) * double(b[0]) + double(c[0])));
 #endif

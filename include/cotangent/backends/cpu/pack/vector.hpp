@@ -95,11 +95,31 @@ template <class V> COTANGENT_INLINE V as_written(V x) {
 #endif
 }
 
-/// Whether the machine multiplies and adds at once.
+/// Whether all machines that the code is compiled for multiply and add at once.
 #if defined(__x86_64__) && !defined(__FMA__)
 inline constexpr bool has_fma = false;
 #else
 inline constexpr bool has_fma = true;
+#endif
+#if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDACC__)
+#define COTANGENT_ASKS_FOR_FMA 1
+/// Whether this one does: then the mathematical functions, which products rounded once are the most of, take the instruction. Results are the same.
+inline const bool processor_has_fma = (__builtin_cpu_init(), __builtin_cpu_supports("fma") != 0);
+
+/// a * b + c, rounded once, of numbers or vectors, by the instruction that the compiler is not to use by itself.
+inline __attribute__((always_inline)) float fma_instruction(float a, float b, float c) {
+  asm("vfmadd213ss {%2, %1, %0|%0, %1, %2}" : "+x"(a) : "x"(b), "x"(c));
+  return a;
+}
+inline __attribute__((always_inline)) double fma_instruction(double a, double b, double c) {
+  asm("vfmadd213sd {%2, %1, %0|%0, %1, %2}" : "+x"(a) : "x"(b), "x"(c));
+  return a;
+}
+template <class V> COTANGENT_HOST_INLINE V fma_instruction(V a, V b, V c) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(a[0])>, float>) asm("vfmadd213ps {%2, %1, %0|%0, %1, %2}" : "+x"(a) : "x"(b), "x"(c));
+  else asm("vfmadd213pd {%2, %1, %0|%0, %1, %2}" : "+x"(a) : "x"(b), "x"(c));
+  return a;
+}
 #endif
 /// a * b + c in double, where products of floats are exact: rounded once, but for one of 2^29 that lie halfway between floats then.
 template <class V> COTANGENT_HOST_INLINE V vector_fma_in_double(V a, V b, V c) {
@@ -110,6 +130,10 @@ template <class V> COTANGENT_HOST_INLINE V vector_fma_in_double(V a, V b, V c) {
 /// a * b + c, rounded once.
 template <class V> COTANGENT_HOST_INLINE V vector_fma(V a, V b, V c) {
   using T = std::remove_cvref_t<decltype(a[0])>;
+#if defined(COTANGENT_ASKS_FOR_FMA)
+  if constexpr (sizeof(V) >= 16)
+    if (processor_has_fma) return fma_instruction(a, b, c);
+#endif
 #if defined(COTANGENT_AVX512)
   if constexpr (std::is_same_v<T, float> && sizeof(V) == 64) return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 64) return (V)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
@@ -129,6 +153,10 @@ template <class V> COTANGENT_HOST_INLINE V vector_fma(V a, V b, V c) {
 /// c - a * b, rounded once.
 template <class V> COTANGENT_HOST_INLINE V vector_fnma(V a, V b, V c) {
   using T = std::remove_cvref_t<decltype(a[0])>;
+#if defined(COTANGENT_ASKS_FOR_FMA)
+  if constexpr (sizeof(V) >= 16)
+    if (processor_has_fma) return fma_instruction(-a, b, c);
+#endif
 #if defined(COTANGENT_AVX512)
   if constexpr (std::is_same_v<T, float> && sizeof(V) == 64) return (V)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c);
   else if constexpr (std::is_same_v<T, double> && sizeof(V) == 64) return (V)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);

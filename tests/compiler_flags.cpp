@@ -1,6 +1,8 @@
-/// Compiled with -ffast-math: the order of operations that the mathematical functions and sums spell out stays.
+/// Compiled twice: with -ffast-math, where the order of operations that the mathematical functions and sums spell out stays; and for the
+/// oldest x86-64 processors, which do not multiply and add at once.
 
 #include <cmath>
+#include <random>
 #include <cotangent/cotangent.hpp>
 
 #include "catch.hpp"
@@ -24,7 +26,7 @@ template <class T, class F, class G> double largest_error(F f, G exact, T low, T
 }
 }  // namespace
 
-TEMPLATE_TEST_CASE("functions are as accurate under -ffast-math", "", float, double) {
+TEMPLATE_TEST_CASE("functions are as accurate with these flags", "", float, double) {
   using T = TestType;
   CHECK(largest_error<T>([](auto x) { return ct::exp(x); }, [](auto x) { return std::exp(x); }, -20, 20) < 2);
   CHECK(largest_error<T>([](auto x) { return ct::log(x); }, [](auto x) { return std::log(x); }, T(0.01), 100, 1) < 2);
@@ -39,6 +41,31 @@ TEMPLATE_TEST_CASE("functions are as accurate under -ffast-math", "", float, dou
   CHECK(largest_error<T>([](auto x) { return ct::lgamma(x); }, [](auto x) { return std::lgamma(x); }, T(0.1), 30, 1) < 4);
   CHECK(largest_error<T>([](auto x) { return ct::asinh(x); }, [](auto x) { return std::asinh(x); }, -30, 30) < 4);
 }
+
+#ifdef COTANGENT_ASKS_FOR_FMA
+TEMPLATE_TEST_CASE("the instruction that multiplies and adds, and what stands for it, round once", "", float, double) {
+  using T = TestType;
+  if (!ct::processor_has_fma) return;
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<T> between(-2, 2);
+  for (int i = 0; i < 10000; ++i) {
+    const T a = between(random), b = between(random), c = i % 2 ? -a * b : between(random);
+    const T once = std::fma(a, b, c);
+    REQUIRE(ct::fma_instruction(a, b, c) == once);
+    REQUIRE(ct::fma(ct::pack<T, 1>(a), ct::pack<T, 1>(b), ct::pack<T, 1>(c))[0] == once);
+    const ct::pack<T, 8> together = ct::fma(ct::pack<T, 8>(a), ct::pack<T, 8>(b), ct::pack<T, 8>(c)), negative = ct::fnma(ct::pack<T, 8>(a), ct::pack<T, 8>(b), ct::pack<T, 8>(c));
+    for (int k = 0; k < 8; ++k) {
+      REQUIRE(together[k] == once);
+      REQUIRE(negative[k] == std::fma(-a, b, c));
+    }
+    if constexpr (sizeof(T) == 4) {
+      typedef float four __attribute__((vector_size(16)));
+      const four in_double = ct::vector_fma_in_double(four{a, a, a, a}, four{b, b, b, b}, four{c, c, c, c});
+      REQUIRE(in_double[3] == once);
+    }
+  }
+}
+#endif
 
 TEST_CASE("a sum whose terms cancel keeps what rounding lost") {
   const auto two_sum = [](auto a, auto b) {
