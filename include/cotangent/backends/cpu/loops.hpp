@@ -161,10 +161,11 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
     for (; lane < last; lane += N) run_vectors<!plan.whole, 1>(steps, at, lane, int(smaller(N, last - lane)), rows, fixed, sums);
 }
 
-/// Combines sums, one copy per vector of an iteration, into the results of their scope.
+/// Combines sums, one copy per vector of an iteration, into the results of their scope. `first_alone`: the others have none.
 template <reduction Scope, class Layout, class Sums, int Unroll>
-COTANGENT_HOST_INLINE void finish_sums(Sums (&sums)[Unroll], const position<Layout>& at) {
-  for (int u = 1; u < Unroll; ++u) sums[0].template merge<Scope>(sums[u]);
+COTANGENT_HOST_INLINE void finish_sums(Sums (&sums)[Unroll], const position<Layout>& at, bool first_alone = false) {
+  if (!first_alone)
+    for (int u = 1; u < Unroll; ++u) sums[0].template merge<Scope>(sums[u]);
   sums[0].template flush<Scope>(at);
 }
 
@@ -309,6 +310,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
       extent first = b.first_lane;
       if constexpr (Layout::shape.ascends)
         if (at.index[0] > first) first += (at.index[0] - first) / plan.width * plan.width;
+      const bool is_short = plan.lanes < 0 && b.last_lane - first < plan.unroll * plan.width;
       for (extent lane = first; lane < b.last_lane; lane += block) {
         const extent last = smaller(lane + block, b.last_lane);
         for (auto& s : sums) s.template clear<reduction::row>();
@@ -316,14 +318,14 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
           if (some) sweep_both_ways(steps, at, lane, last, sums[0], std::make_index_sequence<std::size_t(plan.together)>());
           else call_lanes(steps, at, lane, last, sums);
         } else run_lanes(steps, at, lane, last, rows, sums);
-        if (!some) finish_sums<reduction::row>(sums, at);
+        if (!some) finish_sums<reduction::row>(sums, at, is_short);
         if ((summed += (last - lane) * rows) >= block) {
           finish_sums<reduction::whole>(sums, at);
           for (auto& s : sums) s.template clear<reduction::whole>();
           summed = 0;
         }
       }
-      finish_sums<reduction::place>(sums, at);
+      finish_sums<reduction::place>(sums, at, is_short);
     }
     row += rows;
     if constexpr (outer > 0) at.index[outer - 1] += rows - 1;

@@ -151,10 +151,15 @@ template <class Op, class T, int N> COTANGENT_HOST_INLINE placed<T, N> nearest(p
   a.choose(is_nearer<Op>(b.extremum, a.extremum) | ((!farther) & mask_cast<int(sizeof(T))>(b.where < a.where)), b.extremum, b.where);
   return a;
 }
-/// The first place of the extremum of all lanes.
+/// The first place of the extremum of all lanes: the least place of those that have it, or of NaNs.
 template <class Op, class T, int N> COTANGENT_HOST_INLINE std::int32_t fold_places(const placed<T, N>& x) {
   if constexpr (N == 1) return x.where[0];
-  else return fold_places<Op>(nearest<Op>(placed<T, N / 2>{lower(x.extremum), lower(x.where)}, placed<T, N / 2>{upper(x.extremum), upper(x.where)}));
+  else {
+    const pack<T, N> extremum(fold_lanes<Op, T>(x.extremum));
+    auto has_it = x.extremum == extremum;
+    if constexpr (std::is_floating_point_v<T>) has_it = has_it | (x.extremum != x.extremum);
+    return fold_lanes<reduce_min_p, std::int32_t>(select(mask_cast<4>(has_it), x.where, pack<std::int32_t, N>(std::numeric_limits<std::int32_t>::max())));
+  }
 }
 
 /// to <- Op(to, x)
