@@ -115,6 +115,19 @@ constexpr auto rosenbrock = [](auto x) {
   const auto a = ct::slice<ct::range<0, -1>>(x), b = ct::slice<ct::range<1, 1000000>>(x);
   return ct::sum(100.0 * ct::square(b - ct::square(a)) + ct::square(1.0 - a));
 };
+/// The energy of differences of an array with zeros around it.
+constexpr auto bounded_energy = [](auto u, auto k) {
+  const auto p = ct::pad<ct::low<1, 1>, ct::high<1, 1>>(u, 0.0);
+  const auto down = ct::slice<ct::range<1, 1000000>, ct::full_extent>(p) - ct::slice<ct::range<0, -1>, ct::full_extent>(p);
+  const auto right = ct::slice<ct::full_extent, ct::range<1, 1000000>>(p) - ct::slice<ct::full_extent, ct::range<0, -1>>(p);
+  return ct::sum(k * ct::square(down)) + ct::sum(ct::square(right));
+};
+/// The same along one axis, of what is a slice of a slice and costs more.
+constexpr auto bounded_length = [](auto u) {
+  const auto p = ct::pad<ct::low<1, 1>, ct::high<1, 1>>(u, 0.0);
+  const auto down = ct::slice<ct::range<1, 1000000>, ct::full_extent>(p) - ct::slice<ct::range<0, -1>, ct::full_extent>(p);
+  return ct::sum(ct::sqrt(1.0 + ct::square(ct::slice<ct::full_extent, ct::range<1, -1>>(down))));
+};
 }  // namespace
 
 TEST_CASE("what one window alone shows is computed where it is shown") {
@@ -131,6 +144,16 @@ TEST_CASE("what one window alone shows is computed where it is shown") {
   check_jit(ct::grad(rosenbrock), 1e-13, between<double, 1001>(-1, 1));
   check_jit(ct::grad(rosenbrock), 1e-5, between<float, 40>(-1, 1));
   check_jit(ct::grad(rosenbrock), 1e-13, between<double, 2>(-1, 1));
+}
+
+TEST_CASE("slices of what is computed from windows are computed from slices of them") {
+  CHECK(kernels_of(ct::grad(bounded_energy), between<double, 40, 50>(-1, 1), ct::array<double>(0.3)) == 1);
+  check_jit(ct::grad(bounded_energy), 1e-13, between<double, 40, 50>(-1, 1), ct::array<double>(0.3));
+  check_jit(ct::grad(bounded_energy), 1e-5, between<float, 3, 64>(-1, 1), ct::array<float>(0.3f));
+  check_jit(ct::grad(bounded_energy), 1e-13, between<double, 1, 1>(-1, 1), ct::array<double>(0.3));
+  check_rules_of(bounded_energy, std::tuple(between<double, 4, 5>(-1, 1), ct::array<double>(0.3)));
+  check_jit(ct::value_and_grad(bounded_length), 1e-13, between<double, 9, 70>(-1, 1));
+  check_jit(ct::value_and_grad(bounded_length), 1e-5, between<float, 33, 33>(-1, 1));
 }
 
 TEST_CASE("windows into indices, masks, integers and numbers, and with padding that is not zero") {

@@ -546,7 +546,7 @@ constexpr flag_list with_squares(const graph& g) {
   return with;
 }
 
-/// Per node, whether kernels alone use it: pointwise operations, reductions, and windows into it. Notes whether there are windows.
+/// Per node, whether kernels alone use it: pointwise operations, reductions, windows into it and slices. Notes whether there are windows.
 constexpr flag_list used_by_kernels(const graph& g, bool& has_windows) {
   flag_list by_kernels;
   by_kernels.assign(g.nodes.size(), true);
@@ -556,7 +556,7 @@ constexpr flag_list used_by_kernels(const graph& g, bool& has_windows) {
     if (x.is_input() || x.op->kind == role::pointwise || x.op->kind == role::reduction) continue;
     const bool window = shows_window(x.op_id);
     if (window || is_window_update(x.op_id)) has_windows = true;
-    if (window && by_kernels[std::size_t(n)]) continue;
+    if ((window || cuts_window(call_at(g, n))) && by_kernels[std::size_t(n)]) continue;
     for (int k = 0; k < x.operand_count; ++k) by_kernels.items[g.operand(n, k)] = false;
   }
   return by_kernels;

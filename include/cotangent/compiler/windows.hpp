@@ -197,13 +197,38 @@ constexpr value updated_window(const call& c, const shown_once& once) {
   const value there = c.op->id == primitive_of<scatter_add_p>.id ? c[0] + shown : shown, inside = shows_element(*c.b, dims, w);
   return inside.b ? select(inside, there, c[0]) : there;
 }
-/// A slice of a window as a window, or null.
+/// Whether x is a window, or computed from one point by point.
+constexpr bool is_from_window(value x) {
+  const node& n = x.get();
+  if (n.op_id == primitive_of<window_p>.id) return true;
+  if (n.is_input() || n.op->kind != role::pointwise) return false;
+  for (int k = 0; k < n.operand_count; ++k)
+    if (is_from_window({x.b, x.b->g.operand(x.id, k)})) return true;
+  return false;
+}
+/// The part of x of extents `dims` that begins at `start`, from parts of the windows that x is computed from.
+constexpr value part_of_windows(value x, const shape& start, const shape& dims, const shown_once& once) {
+  if (is_constant(x)) return constant_from_bits(*x.b, x.type(), dims, x.get().bits);
+  if (!is_from_window(x)) return slice(x, start, dims, filled(dims.rank, 1));
+  copied_call c(x);
+  if (c.op->id == primitive_of<window_p>.id) {
+    window_form w{dims, window_p::part(c, 1), window_p::part(c, 2)};
+    for (int i = 0; i < dims.rank; ++i) w.offsets[i] += start[i];
+    return windowed(c[0], w, once);
+  }
+  for (value& v : c.own_operands) v = part_of_windows(v, start, dims, once);
+  c.dims = dims;
+  return x.b->emit_inferred(c);
+}
+/// Whether a call is a slice that can be one of windows.
+constexpr bool cuts_window(const call& c) {
+  return c.op->id == primitive_of<slice_p>.id && !has_symbol(slice_p::part(c, 0)) && slice_p::part(c, 2) == filled(c.dims.rank, 1);
+}
+/// A slice of what is cheap to compute again from windows, computed from parts of them: it need not be stored to be cut. Or null.
 constexpr value sliced_window(const call& c, const shown_once& once) {
-  if (c[0].get().op_id != primitive_of<window_p>.id || has_symbol(slice_p::part(c, 0)) || !(slice_p::part(c, 2) == filled(c.dims.rank, 1))) return {};
-  const copied_call inner(c[0]);
-  window_form w{c.dims, window_p::part(inner, 1), window_p::part(inner, 2)};
-  for (int i = 0; i < c.dims.rank; ++i) w.offsets[i] += slice_p::part(c, 0)[i];
-  return windowed(inner[0], w, once);
+  constexpr double cheap = 16;
+  if (!cuts_window(c) || cost_again(c[0], once, cheap) > cheap || !is_from_window(c[0])) return {};
+  return part_of_windows(c[0], slice_p::part(c, 0), c.dims, once);
 }
 
 }  // namespace cotangent
