@@ -427,3 +427,32 @@ TEST_CASE("updates at ranges: derivatives, batches, large arrays, run-time exten
   CHECK(ends == ct::array<float, 3>{9, 2, 9});
   CHECK(middle == ct::array<float, 3>{1, 7, 3});
 }
+
+TEST_CASE("sums of updates of zeros, and of one-hot rows, along the axes of their indices are sums of the updates") {
+  constexpr auto sums = [](auto u, auto i, auto j) {
+    const auto rows = ct::at(ct::zeros<double, 4, 3>() + 0.0 * ct::sum(u), i).add(u);
+    const auto places = ct::at(ct::zeros<double, 4, 5>(), i, j).add(ct::sum(u, ct::axis<1>));
+    return std::tuple(ct::sum(rows, ct::axis<0>), ct::sum(rows, ct::axis<1>), ct::sum(places), ct::sum(places, ct::axis<0>), ct::sum(-2.0 * ct::at(ct::zeros<double, 4, 3>(), i).add(u), ct::axis<0>));
+  };
+  constexpr auto hot = [](auto i) {
+    const auto h = ct::nn::one_hot<4, double>(i);
+    return std::tuple(ct::sum(h, ct::axis<1>), ct::sum(-3.0 * h, ct::axis<1>), ct::sum(h, ct::axis<0>), ct::sum(ct::nn::one_hot<4, std::int32_t>(ct::clip(i, 0, 3)), ct::axis<1>));
+  };
+  constexpr auto loss = [](auto x, auto i) { return -ct::mean(ct::take_along_axis<1>(ct::nn::log_softmax(x), ct::expand_dims<1>(i))); };
+  constexpr auto columns = [](auto x, auto i) { return -ct::mean(ct::take_along_axis<0>(ct::square(x) - ct::sum(x, ct::axis<0>, ct::keepdims), ct::expand_dims<0>(i))); };
+  const indices i{2, 0, 7, -1, 2}, j{4, -9, 1, 0, 4};
+  check_jit(sums, 1e-14, between<double, 5, 3>(-1, 1), i, j);
+  check_jit(hot, 0, i);
+  const auto found = std::get<0>(ct::jit(hot)(i));
+  CHECK(found == ct::array<double, 5>{1, 1, 0, 0, 1});
+  check_jit(ct::grad(loss), 1e-14, between<double, 5, 40>(-1, 1), i);
+  check_jit(ct::grad(columns), 1e-14, between<double, 40, 5>(-1, 1), i);
+  ct::array<double, ct::dyn, ct::dyn> x({5, 6});
+  std::copy_n(between<double, 30>(-1, 1).data(), 30, x.data());
+  ct::array<std::int32_t, ct::dyn> k({5});
+  std::copy_n(i.data(), 5, k.data());
+  check_jit(ct::grad(loss), 1e-14, x, k);
+  check_rules_of([](auto x) { return -ct::mean(ct::take_along_axis<1>(ct::nn::log_softmax(x), ct::expand_dims<1>(ct::array<std::int32_t, 5>{2, 0, 3, -1, 2}))); }, std::tuple(between<double, 5, 6>(-1, 1)));
+  // maximum; exponentials and their sum; the sum's factor; the gradient
+  CHECK(ct::jit(ct::grad(loss)).cost(between<double, 5, 400>(-1, 1), i).kernels == 4);
+}

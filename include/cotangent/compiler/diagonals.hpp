@@ -104,13 +104,6 @@ class diagonal_pass {
     d.axis = 0, d.core = constant(to_, x.type, {x.dims[0]}, 1);
     return d;
   }
-  /// The axis whose indices node n has, or -1.
-  static constexpr int counted_axis(const graph& g, int n) {
-    const int from = g[n].op_id == primitive_of<broadcast_in_dim_p>.id ? g.operand(n, 0) : n;
-    if (g[from].op_id != primitive_of<iota_p>.id) return -1;
-    const int axis = int(g.attribute(from, g[from].attribute_count - 1)), to = from == n ? axis : int(g.attribute(n, g[n].dims.rank + axis));
-    return g[from].dims[axis] == g[n].dims[to] ? to : -1;
-  }
   /// Where the indices along two axes are the same.
   constexpr diagonal_array of_comparison(int n) {
     const shape& dims = g_[n].dims;

@@ -104,6 +104,18 @@ constexpr value extent_like(value v, extent e) {
   if (!is_symbol(e)) return full_like(v, double(e));
   return broadcast_in_dim(extent_value(*v.b, v.type(), e), v.dims(), {});
 }
+/// Whether all indices are known to lie in [0, n).
+constexpr bool lie_inside(value index, extent n) {
+  if (is_symbol(n)) return false;
+  if (is_constant(index)) return constant_value(index) >= 0 && constant_value(index) < double(n);
+  const std::uint64_t op_id = index.get().op_id;
+  const auto operand = [&](int k) { return value{index.b, index.b->g.operand(index.id, k)}; };
+  if (op_id == primitive_of<broadcast_in_dim_p>.id) return lie_inside(operand(0), n);
+  return op_id == primitive_of<clamp_p>.id && is_constant(operand(0)) && constant_value(operand(0)) >= 0 && lie_inside(operand(2), n);
+}
+/// Whether each index lies in [0, n).
+constexpr value is_inside(value index, extent n) { return logical_and(ge(index, zeros_like(index)), lt(index, extent_like(index, n))); }
+
 constexpr void check_indices(call& c, const shape& dims, int first) {
   for (int k = first; k < c.count; ++k) {
     if (c[k].type() != dtype::int32 && c[k].type() != dtype::int64)
@@ -215,9 +227,7 @@ template <class P> struct scatter_base {
       value index = repeats ? value{place.b, place.b->g.operand(place.id, 0)} : place;
       if (is_symbol(n) || n < span) {  // perhaps empty: what is outside reads a zero put in front
         if (a.axes[i].dimension >= 0) continue;
-        const value zero = zeros_like(index);
-        const value ok = logical_and(ge(index, zero), lt(index, extent_like(index, n)));
-        place = repeated(select(ok, index + full_like(index, 1), zero));
+        place = repeated(select(is_inside(index, n), index + full_like(index, 1), zeros_like(index)));
         const shape none = filled(from.rank(), 0);
         shape front = none;
         front[i] = 1;
@@ -396,6 +406,60 @@ constexpr value scatter_with(value x, value updates, const sequence<value>& indi
 constexpr value gather_p::vjp(const call& c, int k, value g) {
   if (k > 0) return {};
   return scatter_with<scatter_add_p>(zeros_like(c[0]), g, index_operands(c, 1), addresses(c), false);
+}
+
+/// The sum along an axis of what is 1 at one of its indices and 0 at the others: 1 if that index is there. Null if x is not made so.
+constexpr value sum_of_one_hot(value x, int axis) {
+  const value found{x.b, x.b->g.operand(x.id, 0)};
+  if (found.get().op_id != primitive_of<eq_p>.id) return {};
+  for (int k = 0; k < 2; ++k) {
+    if (counted_axis(x.b->g, x.b->g.operand(found.id, k)) != axis) continue;
+    const value index = repeated_along({x.b, x.b->g.operand(found.id, 1 - k)}, {axis});
+    if (index) return lie_inside(index, x.dims()[axis]) ? constant(*x.b, x.type(), index.dims(), 1) : convert(is_inside(index, x.dims()[axis]), x.type());
+  }
+  return {};
+}
+/// The sum of updates of zeros along the axes of their indices: that of the updates, which need not be written. Null if another axis is
+/// summed, or the updates do not go all along the others.
+constexpr value sum_of_updates(const call& c, const shape& axes) {
+  if (!is_constant(c[0], 0)) return {};
+  const addressing a = scatter_add_p::addresses(c);
+  value updates = c[1], inside;
+  shape kept;  // axes of the updates
+  for (int i = 0; i < a.rank; ++i) {
+    const auto [dimension, index] = a.axes[i];
+    const bool is_index = dimension < 0 && index >= 0, is_summed = axes.contains(i);
+    const bool is_whole = dimension >= 0 && index < 0 && c.b->symbols.resolve(updates.dims()[dimension]) == c.b->symbols.resolve(c.dims[i]);
+    if (is_summed ? !is_index : !is_whole) return {};
+    if (!is_summed) kept.push_back(dimension);
+    else if (const value at = c[2 + index]; !lie_inside(at, c.dims[i])) inside = inside ? logical_and(inside, is_inside(at, c.dims[i])) : is_inside(at, c.dims[i]);
+  }
+  if (inside) updates = select(inside, updates, zeros_like(updates));
+  const shape order = ascending(kept);
+  shape places;  // in the sum, of each axis that is kept
+  for (extent axis : kept)
+    for (int i = 0; i < order.rank; ++i)
+      if (order[i] == axis) places.push_back(i);
+  const value sum = reduce_sum(updates, complement(order, updates.rank()));
+  return order == kept ? sum : transpose(sum, places);
+}
+/// The sum along axes of what is zero but where indices say, from what is there alone. Null if x is not made so.
+constexpr value sum_of_scattered(value x, const shape& axes) {
+  const node n = x.get();
+  const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
+  if (n.is_input() || x.b->of_elements) return {};
+  if (n.op_id == primitive_of<neg_p>.id) {
+    const value sum = sum_of_scattered(operand(0), axes);
+    return sum ? -sum : sum;
+  }
+  if (n.op_id == primitive_of<mul_p>.id) {
+    for (int k = 0; k < 2; ++k)
+      if (is_constant(operand(k)) && is_calculable(constant_value(operand(k))))
+        if (const value sum = sum_of_scattered(operand(1 - k), axes)) return constant_from_bits(*x.b, n.type, sum.dims(), operand(k).get().bits) * sum;
+    return {};
+  }
+  if (n.op_id == primitive_of<convert_p>.id) return axes.rank == 1 ? sum_of_one_hot(x, int(axes[0])) : value{};
+  return n.op_id == primitive_of<scatter_add_p>.id ? sum_of_updates(copied_call(x), axes) : value{};
 }
 
 constexpr value roll(value x, value shift, extent axis, bool back);

@@ -11,6 +11,7 @@ constexpr value reduce_min(value x, const shape& axes);
 constexpr value sum_of_product(value x, const shape& axes);
 constexpr value sum_of_scaled(value x, const shape& axes, int depth = 4);
 constexpr value sum_of_exchanged(value x, shape axes);
+constexpr value sum_of_scattered(value x, const shape& axes);
 
 /// A reduction of a transpose, as a transpose of a reduction: of what, along which axes, and in which order.
 struct reduced_transpose {
@@ -84,6 +85,7 @@ struct reduce_sum_p : reduction_primitive {
     if (const value r = sum_of_product(c[0], axes(c))) return r;
     if (const value r = sum_of_scaled(c[0], axes(c))) return r;
     if (const value r = sum_of_exchanged(c[0], axes(c))) return r;
+    if (const value r = sum_of_scattered(c[0], axes(c))) return r;
     return of_transpose(c);
   }
   template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }

@@ -570,6 +570,13 @@ constexpr value broadcast_in_dim(value x, const shape& dims, const shape& axes) 
 }
 constexpr value reshape(value x, const shape& dims) { return emit<reshape_p>({x}, dims); }
 constexpr value transpose(value x, const shape& permutation) { return emit<transpose_p>({x}, permutation); }
+/// The axis whose indices node n has, or -1.
+constexpr int counted_axis(const graph& g, int n) {
+  const int from = g[n].op_id == primitive_of<broadcast_in_dim_p>.id ? g.operand(n, 0) : n;
+  if (g[from].op_id != primitive_of<iota_p>.id) return -1;
+  const int axis = int(g.attribute(from, g[from].attribute_count - 1)), to = from == n ? axis : int(g.attribute(n, g[n].dims.rank + axis));
+  return g[from].dims[axis] == g[n].dims[to] ? to : -1;
+}
 /// x as an array of `dims` whose axis places[j] is its axis j; a scalar stays one.
 constexpr value placed(value x, const shape& places, const shape& dims) {
   if (x.rank() == 0) return x;
