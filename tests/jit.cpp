@@ -144,6 +144,24 @@ TEST_CASE("into writes into views and checks shapes and overlap first") {
   CHECK_THROWS_WITH(f.into(y)(y, w), Catch::Contains("overlaps"));
 }
 
+TEST_CASE("into writes into temporaries that refer to memory, and takes expressions as arguments") {
+  const ct::array<double, 3> x{1, 2, 3};
+  ct::array<double, 3> twice;
+  ct::array<double> sum;
+  const auto f = ct::jit([](auto v) { return std::tuple(2.0 * v, ct::sum(v)); });
+  f.into(std::tie(twice, sum))(x + x);
+  CHECK(twice == ct::array<double, 3>{4, 8, 12});
+  CHECK(sum() == 12);
+  f.into(std::pair<ct::array<double, 3>&, ct::array<double>&>(twice, sum))(x);
+  CHECK(twice == ct::array<double, 3>{2, 4, 6});
+  std::vector<double> memory(3);
+  ct::jit([](auto v) { return v + 1.0; }).into(ct::view<double, 3>(memory))(x);
+  CHECK(memory == std::vector<double>{2, 3, 4});
+  const auto again = ct::jit([](auto v) { return 3.0 * v; }).into(twice);
+  again(x);
+  CHECK(twice == ct::array<double, 3>{3, 6, 9});
+}
+
 TEST_CASE("one program serves every run-time extent, and says which extents disagree") {
   const auto f = ct::jit(centered);
   for (ct::extent n : {0, 1, 2, 17, 1000}) {

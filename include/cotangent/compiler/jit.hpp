@@ -235,18 +235,36 @@ template <class... Leaf> constexpr bool mixes_devices(types<Leaf...>) {
   return has_device_leaf(types<Leaf...>{}) && (false || ... || (!is_on_device_v<Leaf> && !leaf_traits<Leaf>::is_scalar));
 }
 
-/// jit(f).into(out): calls write into `out`.
-template <class F, class R> struct jitted_into {
-  [[no_unique_address]] F f;
-  R& out;
+/// Whether arrays of a tree of this type end with it: those that it holds itself, and does not refer to.
+template <class R> inline constexpr bool owns_arrays = []<class... Leaf>(types<Leaf...>) { return (false || ... || is_owning_leaf<Leaf>); }(leaf_types<R>{});
+template <class R> inline constexpr bool owns_arrays<R&> = false;
+template <class... R> inline constexpr bool owns_arrays<std::tuple<R...>> = (false || ... || owns_arrays<R>);
+template <class A, class B> inline constexpr bool owns_arrays<std::pair<A, B>> = owns_arrays<A> || owns_arrays<B>;
+
+/// jit(f).into(out): calls write into `out`, of type Out, which is a reference unless `out` is a temporary of views or references.
+template <class F, class Out> class jitted_into {
+  static_assert(!owns_arrays<Out>, "into: the output is a temporary, which would be lost; pass an array that stays, a view, or std::tie of these");
+  using R = std::remove_reference_t<Out>;
+  [[no_unique_address]] F f_;
+  Out out_;
+
+ public:
+  constexpr jitted_into(const F& f, Out&& out) : f_(f), out_(std::forward<Out>(out)) {}
+
   template <class... A> void operator()(const A&... arguments) const {
+    if constexpr ((is_expression<A> || ...)) (*this)(evaluated(arguments)...);
+    else run(arguments...);
+  }
+
+ private:
+  template <class... A> void run(const A&... arguments) const {
     using on_host = compiled_call<host::backend, F, const A&...>;
     static_assert(leaf_count<R> == on_host::outputs, "into: the output does not have the structure of the function's result");
     if constexpr (leaf_count<R> == on_host::outputs)
       static_assert(same_dtypes(leaf_types<R>{}, leaf_types<typename on_host::result>{}), "into: an output has another element type than the function's result");
     static_assert(!mixes_devices((leaf_types<R>{} + ... + leaf_types<A>{})), "into: arrays of the host and of a device in one call; move them with ct::device_put");
-    if constexpr (on_device<A...>) call_anywhere<accelerators, F, const A&...>::call_into(out, arguments...);
-    else on_host::call_into(on_the_host(), out, arguments...);
+    if constexpr (on_device<A...>) call_anywhere<accelerators, F, const A&...>::call_into(out_, arguments...);
+    else on_host::call_into(on_the_host(), out_, arguments...);
   }
 };
 
@@ -267,8 +285,9 @@ template <class F> class jitted {
     }
   }
 
-  /// step.into(out)(arguments...): writes the results into existing arrays or views and allocates nothing.
-  template <class R> constexpr auto into(R& out) const { return jitted_into<F, R>{f_, out}; }
+  /// step.into(out)(arguments...): writes the results into existing arrays or views and allocates nothing. Of several results, `out` may be
+  /// std::tie of where each goes.
+  template <class R> constexpr auto into(R&& out) const { return jitted_into<F, R>(f_, std::forward<R>(out)); }
 
   /// The optimized graph as text, for arguments of these types.
   template <class... A> std::string graph(const A&...) const;
