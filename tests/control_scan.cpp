@@ -156,6 +156,29 @@ TEST_CASE("expressions of constants as the first carry, alone, beside numbers an
   CHECK((e == ct::array<double, 2>{6, 0}));
 }
 
+TEST_CASE("expressions of constants as the first carry of loops that capture variables of the trace") {
+  const auto f = [](auto x) {
+    const auto two = 2 * ct::ones<double, 3>();
+    const auto added = [=](auto c, auto) { return std::tuple(c + x, ct::none); };
+    const auto both = [=](auto c, auto) { return std::tuple(std::tuple(std::get<0>(c) + x, std::get<1>(c) + ct::sum(x)), ct::none); };
+    const auto pair = [=](auto c, auto) { return std::tuple(std::pair(c.first + x, c.second + ct::sum(x)), ct::none); };
+    const auto turn = [=](auto i, auto c) { return c * x + i; };
+    return std::tuple(std::get<0>(ct::scan(added, two, ct::none, ct::length<4>)), std::get<0>(ct::scan(both, std::tuple(two, 0), ct::none, ct::length<4>)),
+                      std::get<0>(ct::scan(pair, std::pair(two, ct::zeros<double>()), ct::none, ct::length<4>)), ct::fori_loop<0, 3>(turn, two), ct::fori_loop(0, 3, turn, two),
+                      ct::while_loop([](auto c) { return ct::sum(c) < 27.0; }, [=](auto c) { return c + x; }, two));
+  };
+  const auto [a, b, c, d, e, g] = ct::jit(f)(ct::array<double, 3>{1, 2, 3});
+  CHECK((a == ct::array<double, 3>{6, 10, 14}));
+  CHECK((std::get<0>(b) == a && std::get<1>(b)() == 24));
+  CHECK((c.first == a && c.second() == 24));
+  CHECK((d == ct::array<double, 3>{5, 20, 59}));
+  CHECK((e == d && g == a));
+  CHECK((ct::jit(ct::grad([](auto x) {
+           const auto twice = [=](auto c, auto) { return std::tuple(c * x, ct::none); };
+           return ct::sum(std::get<0>(ct::scan(twice, 2 * ct::ones<double, 3>(), ct::none, ct::length<2>)));
+         }))(ct::array<double, 3>{1, 2, 3}) == ct::array<double, 3>{4, 8, 12}));
+}
+
 TEST_CASE("a donated carry gives the same result, a kept one keeps its elements") {
   const auto run = ct::jit([](auto c, auto xs) { return std::get<0>(ct::scan([](auto c, auto x) { return std::tuple(ct::flip<0>(c) * 0.5f + x, ct::none); }, c, xs)); });
   auto c = between<float, 40, 30>(-1, 1);

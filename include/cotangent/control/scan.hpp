@@ -280,13 +280,14 @@ template <class Next, class X> constexpr auto as_carry(const X& x) {
   } else return x;
 }
 template <class Init> consteval bool has_number() {
-  if constexpr (has_expressions<Init>) return false;
-  else return []<class... Leaf>(types<Leaf...>) { return (false || ... || number<Leaf>); }(leaf_types<Init>{});
+  if constexpr (is_expression<Init>) return false;
+  else if constexpr (is_leaf_v<Init>) return number<Init>;
+  else return []<class... Child>(types<Child...>) { return (false || ... || has_number<Child>()); }(children_of<Init>{});
 }
 template <class Scanned, class Init, class Xs> constexpr auto promoted_init(const Init& init, const Xs&) {
   if constexpr (has_number<Init>()) {
     if constexpr (Scanned::template scannable<traced_tree<Xs>>) {
-      using first = typename Scanned::template body_types<traced_tree<Init>, traced_tree<Xs>>;
+      using first = typename Scanned::template body_types<argument_tree<Init>, traced_tree<Xs>>;
       if constexpr (first::is_pair) return as_carry<typename first::next>(init);
       else return init;
     } else return init;
@@ -297,12 +298,9 @@ template <class Scanned, class Init, class Xs> constexpr auto promoted_init(cons
 /// carry and the ys, stacked along a new leading axis. Carry, xs and ys are trees; the carry keeps its shapes and dtypes.
 /// Options: `ct::reverse` (from the last x to the first; ys[i] still belongs to xs[i]), `ct::length<N>` (needed if xs is
 /// ct::none), `ct::unroll<K>` (K steps in each turn). f is compiled once, whatever the length. JAX: jax.lax.scan.
-template <class F, class Init, class Xs, class... Options> constexpr auto scan(const F& f, const Init& init, const Xs& xs, Options... options) {
-  if constexpr (has_expressions<Init> && has_traced_leaf<Xs>()) return scan(f, without_expressions(*builder_of(xs), init), xs, options...);
-  else {
-    const scanned<F, typename with_options<scan_options<>, Options...>::type> s(f);
-    return s(promoted_init<std::remove_cvref_t<decltype(s)>>(init, xs), xs);
-  }
+template <class F, class Init, class Xs, class... Options> constexpr auto scan(const F& f, const Init& init, const Xs& xs, Options...) {
+  const scanned<F, typename with_options<scan_options<>, Options...>::type> s(f);
+  return s(promoted_init<std::remove_cvref_t<decltype(s)>>(init, xs), xs);
 }
 
 /// f as the body of a scan over nothing, with the index.
@@ -336,8 +334,7 @@ template <class F, extent Low, extent High> struct counted : transform_base<coun
 /// JAX: jax.lax.fori_loop with static bounds.
 template <extent Low, extent High, class F, class Init> constexpr auto fori_loop(const F& body, const Init& init) {
   const counted<F, Low, High> loop(body);
-  if constexpr (has_expressions<Init> && has_traced_leaf<Init>()) return fori_loop<Low, High>(body, without_expressions(*builder_of(init), init));
-  else if constexpr (has_number<Init>()) return loop(as_carry<typename counted<F, Low, High>::template next<traced_tree<Init>>>(init));
+  if constexpr (has_number<Init>()) return loop(as_carry<typename counted<F, Low, High>::template next<argument_tree<Init>>>(init));
   else return loop(init);
 }
 

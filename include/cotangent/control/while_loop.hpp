@@ -53,17 +53,17 @@ struct vars_captured<looped<Condition, Body>, Carry> : std::bool_constant<return
 /// runs while the condition holds for any instance, and finished instances keep their carry. JAX: jax.lax.while_loop.
 template <class Condition, class Body, class Init> constexpr auto while_loop(const Condition& condition, const Body& body, const Init& init) {
   const looped<Condition, Body> loop(condition, body);
-  if constexpr (has_number<Init>()) return loop(as_carry<traced_result<Body, traced_tree<Init>>>(init));
+  if constexpr (has_number<Init>()) return loop(as_carry<traced_result<Body, argument_tree<Init>>>(init));
   else return loop(init);
 }
 
 /// The condition and the body of a counting loop: the carry is (i, end, carry).
 struct not_at_end {
-  template <class I, class Carry> constexpr auto operator()(const std::tuple<I, I, Carry>& s) const { return std::get<0>(s) < std::get<1>(s); }
+  template <class State> constexpr auto operator()(const State& s) const { return std::get<0>(s) < std::get<1>(s); }
 };
 template <class F> struct counting {
   [[no_unique_address]] F body;
-  template <class I, class Carry> constexpr auto operator()(const std::tuple<I, I, Carry>& s) const {
+  template <class State> constexpr auto operator()(const State& s) const {
     return std::tuple(std::get<0>(s) + 1, std::get<1>(s), body(std::get<0>(s), std::get<2>(s)));
   }
 };
@@ -90,7 +90,7 @@ template <class Low, class High, class F, class Init> constexpr auto fori_loop(c
     using init_type = std::remove_cvref_t<decltype(start)>;
     return std::get<2>(while_loop(not_at_end{}, counting<F>{body}, std::tuple<decltype(first), decltype(last), init_type>(first, last, start)));
   };
-  if constexpr (has_number<Init>()) return run(as_carry<traced_result<F, var<std::int32_t>, traced_tree<Init>>>(init));
+  if constexpr (has_number<Init>()) return run(as_carry<traced_result<F, var<std::int32_t>, argument_tree<Init>>>(init));
   else return run(init);
 }
 

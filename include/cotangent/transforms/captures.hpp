@@ -25,7 +25,7 @@ template <int First, class T, extent... E> struct placeholder<First, var<T, E...
 template <int First, class... V> struct placeholder<First, std::tuple<V...>> {
   static auto make() {
     return []<std::size_t... K>(std::index_sequence<K...>) {
-      return std::tuple(placeholder<First + first_leaf(int(K)), V>::make()...);
+      return std::tuple<decltype(placeholder<First + first_leaf(int(K)), V>::make())...>(placeholder<First + first_leaf(int(K)), V>::make()...);
     }(std::index_sequence_for<V...>{});
   }
   static constexpr int first_leaf(int k) {
@@ -34,6 +34,15 @@ template <int First, class... V> struct placeholder<First, std::tuple<V...>> {
     for (int i = 0; i < k; ++i) n += sizes[i];
     return n;
   }
+};
+template <int First, class A, class B> struct placeholder<First, std::pair<A, B>> {
+  static auto make() { return std::pair(placeholder<First, A>::make(), placeholder<First + leaf_count<A>, B>::make()); }
+};
+/// A tree without leaves, such as ct::none, stands for itself.
+template <int First, class V>
+  requires(is_struct_node<V> && leaf_count<V> == 0)
+struct placeholder<First, V> {
+  static V make() { return {}; }
 };
 
 /// A result as a function F of leaves, placeholders among them.
@@ -83,6 +92,7 @@ template <class F, class Captured, class... Leaves> struct closed_function {
  private:
   template <class V> static constexpr auto vars_of(const V& v) {
     if constexpr (traced<V>) return std::tuple<V>(v);
+    else if constexpr (leaf_count<V> == 0) return std::tuple<>();
     else return std::apply([](const auto&... x) { return std::tuple_cat(vars_of(x)...); }, v);
   }
   /// Where leaf k is among the arguments' leaves and then the captured vars.

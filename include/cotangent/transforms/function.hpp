@@ -65,6 +65,8 @@ template <class X> constexpr auto without_expressions([[maybe_unused]] builder& 
 template <class A, class B> constexpr auto without_expressions(builder& b, const std::pair<A, B>& x) {
   return std::pair(without_expressions(b, x.first), without_expressions(b, x.second));
 }
+/// The tree of vars that stands for an argument of type A, an expression of concrete arrays perhaps, inside a trace.
+template <class A> using argument_tree = traced_tree<decltype(without_expressions(std::declval<builder&>(), std::declval<const A&>()))>;
 
 /// A graph with an error that is well-formed otherwise, so that later passes do not fail again.
 template <class R, class... V> constexpr graph failed_graph(const message& why) {
@@ -159,7 +161,7 @@ template <class... V, class F> constexpr closure trace_for_transform(const F& f,
 
 /// What f returns for vars of types V, with numbers as vars.
 template <class F, class... V>
-using traced_result = traced_tree<decltype(without_expressions(std::declval<builder&>(), std::declval<const F&>()(std::declval<const V&>()...)))>;
+using traced_result = argument_tree<std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const V&>()...))>>;
 
 /// A tree of vars with these values at its leaves.
 template <class V> constexpr V tree_from(const sequence<value>& leaves) {
@@ -191,9 +193,7 @@ template <class T, class... V> struct vars_captured;
 template <class T> struct transform_base {
   template <class... A> constexpr auto operator()(A&&... arguments) const {
     const T& self = static_cast<const T&>(*this);
-    if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...) && (has_expressions<std::remove_cvref_t<A>> || ...))
-      return operator()(without_expressions(*builder_of(arguments...), arguments)...);
-    else if constexpr (is_in_trace<A...>())
+    if constexpr (is_in_trace<A...>())
       return inlined(self, arguments...);
     else if constexpr (returns_one_array<A...>())
       return defer_call<false>(self, arguments...);
@@ -202,35 +202,31 @@ template <class T> struct transform_base {
   }
 
  private:
-  template <class A> static constexpr auto traced_argument() {
-    if constexpr (is_expression<A>) return std::type_identity<typename std::remove_cvref_t<A>::result>{};
-    else return std::type_identity<traced_tree<A>>{};
-  }
   /// Whether a call with expressions can be one itself.
   template <class... A> static consteval bool returns_one_array() {
-    if constexpr (stateless<T> && (is_expression<A> || ...)) return traced<typename T::template result<typename decltype(traced_argument<A>())::type...>>;
+    if constexpr (stateless<T> && (is_expression<A> || ...)) return traced<typename T::template result<argument_tree<A>...>>;
     else return false;
   }
   template <class... A> static consteval bool is_in_trace() {
     if constexpr ((has_traced_leaf<std::remove_cvref_t<A>>() || ...)) return true;
     else if constexpr (stateless<T>) return false;
     else if constexpr ((has_only_numbers<A>() && ...)) return true;
-    else return vars_captured<T, typename decltype(traced_argument<A>())::type...>::value;
+    else return vars_captured<T, argument_tree<A>...>::value;
   }
   template <class A> static consteval bool has_only_numbers() {
     return []<class... Leaf>(types<Leaf...>) { return (true && ... && number<Leaf>); }(leaf_types<std::remove_cvref_t<A>>{});
   }
 
   template <class... A> static constexpr auto inlined(const T& self, const A&... arguments) {
-    using result = typename T::template result<traced_tree<A>...>;
+    using result = typename T::template result<argument_tree<A>...>;
     builder* b = builder_of(arguments...);
     closure c;
     if constexpr (stateless<T>) {
-      using why = error_of<transformed_function<T, traced_tree<A>...>>;
+      using why = error_of<transformed_function<T, argument_tree<A>...>>;
       static_assert(report<why{}>(lines_of<why{}>{}));
-      c.body = thaw(transformed_function<T, traced_tree<A>...>);
+      c.body = thaw(transformed_function<T, argument_tree<A>...>);
     } else {
-      c = self.template transformed<traced_tree<A>...>(b && b->innermost ? nesting(b->innermost->level + 1, b->innermost) : nesting(b ? b->level + 1 : 1000));
+      c = self.template transformed<argument_tree<A>...>(b && b->innermost ? nesting(b->innermost->level + 1, b->innermost) : nesting(b ? b->level + 1 : 1000));
       for (value v : c.captured)
         if (b == nullptr || v.b->level > b->level) b = v.b;
       if (b == nullptr) throw error("a function that captures variables was transformed and called with numbers, outside a trace; pass the variables as arguments");
@@ -242,7 +238,7 @@ template <class T> struct transform_base {
       return tree_from<result>(dead);
     }
     sequence<value> inputs;
-    (append_leaves(*b, arguments, inputs), ...);
+    (append_leaves(*b, without_expressions(*b, arguments), inputs), ...);
     for (value v : c.captured) inputs.push_back(b->adopt(v));
     return tree_from<result>(inline_graph(*b, c.body, inputs));
   }
