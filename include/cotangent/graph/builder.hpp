@@ -79,7 +79,7 @@ using flag_list = sequence<char>;
 
 /// Which rules a primitive has. (Comparing a function's address with null is not constant under -fsanitize.)
 struct rule_set {
-  bool simplify = false, jvp = false, vjp = false, batch = false, linear = false, several = false, elements = false, found_in = false, of_complex = false, along = false;
+  bool simplify = false, jvp = false, vjp = false, vjp_all = false, batch = false, linear = false, several = false, elements = false, found_in = false, of_complex = false, along = false;
 };
 
 /// What reverse mode keeps of an operation with several results between its way forward and its way back.
@@ -129,8 +129,10 @@ struct primitive {
   value (*simplify)(const call&) = nullptr;                     // an equal, simpler value, or null
   value (*jvp)(const call&, const value* tangents) = nullptr;   // the result's tangent; null tangents are zeros
   value (*vjp)(const call&, int k, value g) = nullptr;          // the cotangent of operand k; null is zero
+  void (*vjp_all)(const call&, value g, sequence<value>& cotangents) = nullptr;  // of all operands, in place of vjp, where they are made together
   value (*batch)(const call&, const bool* batched, extent size) = nullptr;  // batch axes are at the front
   bool (*linear)(const call&, int k) = nullptr;                 // whether linear in operand k, the others fixed
+  bool commutative = false;                                     // of two operands, in either order
   bool bilinear = false;                                        // linear in each operand, but not in both together
   bool constant = false;                                        // the derivative is zero
   bool of_extents = false;                                      // depends on the operands' extents alone
@@ -164,6 +166,7 @@ template <class P> constexpr primitive table_of() {
   t.id = registration<P>::id;
   t.kind = P::kind;
   if constexpr (requires { P::flops; }) t.flops = P::flops;
+  if constexpr (requires { P::commutative; }) t.commutative = P::commutative;
   if constexpr (requires { P::bilinear; }) t.bilinear = P::bilinear;
   if constexpr (requires { P::constant; }) t.constant = P::constant;
   if constexpr (requires { P::of_extents; }) t.of_extents = P::of_extents;
@@ -174,6 +177,7 @@ template <class P> constexpr primitive table_of() {
   if constexpr (requires { &P::simplify; }) t.simplify = &P::simplify, t.has.simplify = true;
   if constexpr (requires { &P::jvp; }) t.jvp = &P::jvp, t.has.jvp = true;
   if constexpr (requires { &P::vjp; }) t.vjp = &P::vjp, t.has.vjp = true;
+  if constexpr (requires { &P::vjp_all; }) t.vjp_all = &P::vjp_all, t.has.vjp_all = true;
   if constexpr (requires { &P::batch; }) t.batch = &P::batch, t.has.batch = true;
   if constexpr (requires { &P::linear; }) t.linear = &P::linear, t.has.linear = true;
   if constexpr (requires { &P::view; }) t.view = &P::view;
@@ -207,12 +211,6 @@ struct nesting {
 
 /// Appends nodes to a graph; an operation that is there already is not appended again.
 struct builder {
-  /// The cotangents of a call's operands, for rules that make all of them but are asked for one at a time.
-  struct pulled_back {
-    value result, cotangent;  // of the call
-    sequence<value> operands;
-  };
-
   graph g;
   symbol_table symbols;
   shape axis;                    // while a batch is made: the name of its axis, packed (graph/axes.hpp)
@@ -224,7 +222,6 @@ struct builder {
   bool simplifying = false;      // ask the primitives' simplify rules
   bool of_elements = false;      // what is made are the elements of arrays, and many: rules that look far do not pay
   bool inlining = true;          // also those of calls, which replace a call by its body
-  pulled_back last_pulled;
 
   constexpr builder() = default;
   constexpr builder(const builder&) = delete;
@@ -290,8 +287,10 @@ struct builder {
     return {this, append(own)};
   }
 
-  /// Keeps the body of a call; its number goes into the call's attributes.
+  /// Keeps the body of a call; its number goes into the call's attributes. Equal bodies have one number: so are equal calls one node.
   constexpr extent add_subgraph(graph&& body) {
+    for (std::size_t i = 0; i < g.subgraphs.size(); ++i)
+      if (are_same(g.subgraphs[i], body)) return extent(i);
     own(body);
     g.subgraphs.push_back(std::move(body));
     return extent(g.subgraphs.size()) - 1;
@@ -327,7 +326,9 @@ struct builder {
       const node& x = from.nodes.items[n];
       const int* operands = from.operands.items + x.operands;
       std::size_t h = start_hash(x.op_id, x.bits);
-      for (int i = 0; i < x.operand_count; ++i) h = (h * 29 + std::size_t(operands[i])) % buckets;
+      if (x.op && x.op->commutative) h = add_either(h, operands[0], operands[1]);
+      else
+        for (int i = 0; i < x.operand_count; ++i) h = add_operand(h, operands[i]);
       if (x.attribute_count > 0) h = add_attributes(h, from.attributes.items + x.attributes, x.attribute_count);
       earlier.items[n] = latest[h];
       latest[h] = int(n) + 1;
@@ -360,6 +361,8 @@ struct builder {
   /// Where the search for a node begins. Every step of a hash gives a small number: a compiler keeps each number that a
   /// constant evaluation meets.
   static constexpr std::size_t start_hash(std::uint64_t op_id, std::uint64_t bits) { return (op_id ^ bits ^ (bits >> 44)) % buckets; }
+  static constexpr std::size_t add_operand(std::size_t h, int id) { return (h * 29 + std::size_t(id)) % buckets; }
+  static constexpr std::size_t add_either(std::size_t h, int a, int b) { return a < b ? add_operand(add_operand(h, a), b) : add_operand(add_operand(h, b), a); }
   static constexpr std::size_t add_attributes(std::size_t h, const extent* attributes, int count) {
     for (int i = 0; i < count; ++i) h = (h * 29 + std::uint64_t(attributes[i]) % buckets) % buckets;
     return h;
@@ -370,8 +373,9 @@ struct builder {
         x.attribute_count != c.attribute_count)
       return false;
     const int* operands = g.operands.items + x.operands;
+    const bool exchanged = c.op->commutative && operands[0] != c.operands[0].id;
     for (int i = 0; i < c.count; ++i)
-      if (operands[i] != c.operands[i].id) return false;
+      if (operands[i] != c.operands[exchanged ? 1 - i : i].id) return false;
     const extent* attributes = g.attributes.items + x.attributes;
     for (int i = 0; i < c.attribute_count; ++i)
       if (attributes[i] != c.attributes[i]) return false;
@@ -380,7 +384,9 @@ struct builder {
 
   constexpr int append(const call& c) {
     std::size_t h = start_hash(c.op->id, c.bits);
-    for (int i = 0; i < c.count; ++i) h = (h * 29 + std::size_t(c.operands[i].id)) % buckets;
+    if (c.op->commutative) h = add_either(h, c.operands[0].id, c.operands[1].id);
+    else
+      for (int i = 0; i < c.count; ++i) h = add_operand(h, c.operands[i].id);
     if (c.attribute_count > 0) h = add_attributes(h, c.attributes, c.attribute_count);
     for (int n = latest[h]; n > 0; n = earlier.items[n - 1])
       if (same(g.nodes.items[n - 1], c)) return n - 1;

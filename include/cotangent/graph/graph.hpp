@@ -20,6 +20,7 @@ struct bare_node {
   int attributes = 0, attribute_count = 0;
 
   constexpr bool is_input() const { return op_id == 0; }
+  constexpr bool operator==(const bare_node&) const = default;
 };
 /// One operation.
 struct node : bare_node {
@@ -59,6 +60,21 @@ constexpr void own(graph& g) {
   g.nodes.own(), g.operands.own(), g.attributes.own(), g.inputs.own(), g.outputs.own(), g.symbols.own(), g.equalities.own();
   g.subgraphs.own();
   for (graph& s : g.subgraphs) own(s);
+}
+
+/// Whether two graphs have the same lists, and so do the same.
+constexpr bool are_same(const graph& a, const graph& b) {
+  const auto equal = []<class T>(const sequence<T>& x, const sequence<T>& y, const auto& same) {
+    if (x.count != y.count) return false;
+    for (std::size_t i = 0; i < x.count; ++i)
+      if (!same(x.items[i], y.items[i])) return false;
+    return true;
+  };
+  const auto same = [](const auto& x, const auto& y) { return x == y; };
+  const auto same_node = [](const node& x, const node& y) { return static_cast<const bare_node&>(x) == static_cast<const bare_node&>(y); };
+  return equal(a.nodes, b.nodes, same_node) && equal(a.operands, b.operands, same) && equal(a.attributes, b.attributes, same) &&
+         equal(a.inputs, b.inputs, same) && equal(a.outputs, b.outputs, same) && equal(a.symbols, b.symbols, same) &&
+         equal(a.equalities, b.equalities, same) && equal(a.subgraphs, b.subgraphs, are_same) && a.error.view() == b.error.view();
 }
 
 }  // namespace cotangent

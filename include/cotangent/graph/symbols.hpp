@@ -25,6 +25,7 @@ struct symbol {
 /// Two extents that must be equal when the program runs.
 struct equality {
   extent a = 0, b = 0;
+  constexpr bool operator==(const equality&) const = default;
 };
 
 /// The value of `s`, given the values of its operands.

@@ -51,6 +51,7 @@ struct neg_p : differentiable<neg_p> {
 
 struct add_p : differentiable<add_p> {
   static constexpr std::string_view name = "add";
+  static constexpr bool commutative = true;
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return z[0] + z[1]; }
   static constexpr value derivative(const call&, int, value g) { return g; }
   static constexpr bool linear(const call&, int) { return true; }
@@ -78,6 +79,7 @@ struct sub_p : differentiable<sub_p> {
 
 struct mul_p : differentiable<mul_p> {
   static constexpr std::string_view name = "mul";
+  static constexpr bool commutative = true;
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return z[0] * z[1]; }
   static constexpr bool bilinear = true;
   static constexpr value derivative(const call& c, int k, value g) {

@@ -16,6 +16,7 @@ struct comparison : pointwise_constant {
 };
 struct eq_p : comparison {
   static constexpr std::string_view name = "eq";
+  static constexpr bool commutative = true;
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return {equal(z[0], z[1]), {}}; }
   static constexpr bool ascends = true, differs = true;
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a == b; }); }
@@ -30,6 +31,7 @@ struct attains_p : comparison {
 };
 struct ne_p : comparison {
   static constexpr std::string_view name = "ne";
+  static constexpr bool commutative = true;
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return {unequal(z[0], z[1]), {}}; }
   static constexpr value simplify(const call& c) { return fold(c, [](double a, double b) { return a != b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE auto lane(V a, V b) { return a != b; }
@@ -70,16 +72,19 @@ struct bitwise : pointwise_constant {
 };
 struct and_p : bitwise {
   static constexpr std::string_view name = "and";
+  static constexpr bool commutative = true;
   static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a & b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a & b; }
 };
 struct or_p : bitwise {
   static constexpr std::string_view name = "or";
+  static constexpr bool commutative = true;
   static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a | b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a | b; }
 };
 struct xor_p : bitwise {
   static constexpr std::string_view name = "xor";
+  static constexpr bool commutative = true;
   static constexpr value simplify(const call& c) { return fold_integers(c, [](std::int32_t a, std::int32_t b) { return a ^ b; }); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b) { return a ^ b; }
 };

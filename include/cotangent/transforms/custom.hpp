@@ -24,15 +24,6 @@ constexpr value batched_call(const call& c, const bool* batched, extent size) {
   return c.b->emit(d);
 }
 
-/// The cotangent of operand k of a call, where make() returns those of all: calls are asked for one after the other.
-template <class Make> constexpr value cotangent_of(const call& c, int k, value g, const Make& make) {
-  if (!(c.b->last_pulled.result == c.result && c.b->last_pulled.cotangent == g)) {
-    sequence<value> all = make();
-    c.b->last_pulled = {c.result, g, std::move(all)};
-  }
-  return c.b->last_pulled.operands[std::size_t(k)];
-}
-
 /// One output of a function with its own forward rule. Attributes: 2, the function, its rule (primals and tangents to
 /// outputs and output tangents), the number of the output.
 struct custom_jvp_p {
@@ -56,10 +47,7 @@ struct custom_jvp_p {
     return inline_graph(*c.b, rule, inputs)[rule.outputs.size() / 2 + std::size_t(output(c))];
   }
   /// The rule is linear in the tangents: its transpose there maps the cotangent back.
-  static constexpr value vjp(const call& c, int k, value g) {
-    return cotangent_of(c, k, g, [&] { return cotangents(c, g); });
-  }
-  static constexpr sequence<value> cotangents(const call& c, value g) {
+  static constexpr void vjp_all(const call& c, value g, sequence<value>& cotangents) {
     const graph rule = body_of(c, 1);
     const std::size_t n = std::size_t(c.count), outputs = rule.outputs.size();
     flag_list tangents;
@@ -78,9 +66,7 @@ struct custom_jvp_p {
       }
     }
     const sequence<value> all = inline_graph(*c.b, pulled, inputs);
-    sequence<value> of_operands;
-    for (std::size_t i = 0; i < n; ++i) of_operands.push_back(all[outputs + i]);
-    return of_operands;
+    for (std::size_t i = 0; i < n; ++i) cotangents.push_back(all[outputs + i]);
   }
   static constexpr value batch(const call& c, const bool* batched, extent size) { return batched_call(c, batched, size); }
 };
@@ -103,14 +89,12 @@ struct custom_vjp_p {
     c.b->fail(message{} << "custom_vjp: forward-mode differentiation (jvp) cannot be applied to a function with a custom vjp");
     return {};
   }
-  static constexpr value vjp(const call& c, int k, value g) {
-    return cotangent_of(c, k, g, [&] {
-      const graph forward = body_of(c, 1), backward = body_of(c, 2);
-      sequence<value> residuals = inline_graph(*c.b, forward, operands_of(c)), inputs;
-      for (std::size_t i = 1; i < residuals.size(); ++i) inputs.push_back(residuals[i]);
-      inputs.push_back(g);
-      return inline_graph(*c.b, backward, inputs);
-    });
+  static constexpr void vjp_all(const call& c, value g, sequence<value>& cotangents) {
+    const graph forward = body_of(c, 1), backward = body_of(c, 2);
+    sequence<value> residuals = inline_graph(*c.b, forward, operands_of(c)), inputs;
+    for (std::size_t i = 1; i < residuals.size(); ++i) inputs.push_back(residuals[i]);
+    inputs.push_back(g);
+    cotangents = inline_graph(*c.b, backward, inputs);
   }
   static constexpr value batch(const call& c, const bool* batched, extent size) { return batched_call(c, batched, size); }
 };

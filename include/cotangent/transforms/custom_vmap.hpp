@@ -88,8 +88,7 @@ struct custom_vmap_p {
     p.output += outputs;
     return write(*c.b, p, operands);
   }
-  static constexpr value vjp(const call& c, int k, value g) {
-    if (!has_tangent(c[k].type())) return {};
+  static constexpr void vjp_all(const call& c, value g, sequence<value>& cotangents) {
     parts p = read(c);
     const int outputs = p.outputs(), output = p.output;
     flag_list active;
@@ -97,7 +96,6 @@ struct custom_vmap_p {
     sequence<value> operands = operands_of(c);
     for (int i = 0; i < c.count; ++i) {
       active.push_back(has_tangent(c[i].type()));
-      if (i == k) p.output = outputs + int(differentiated.size());
       if (active.back()) differentiated.push_back(i);
     }
     for (int o = 0; o < outputs; ++o) {
@@ -117,7 +115,11 @@ struct custom_vmap_p {
     p.batched = batched;
     for (int i : differentiated) p.needs.push_back(p.places[std::size_t(i)] >= 0 ? p.places[std::size_t(i)] : -1);
     for (graph& body : p.bodies) body = vjp_graph(body, active, false);
-    return write(*c.b, p, operands);
+    cotangents.assign(std::size_t(c.count), value{});
+    for (std::size_t i = 0; i < differentiated.size(); ++i) {
+      p.output = outputs + int(i);
+      cotangents[std::size_t(differentiated[i])] = write(*c.b, p, operands);
+    }
   }
 
   /// By the rule of the mask. Where there is none, because no argument is batched or what is batched is not in its results, the function

@@ -37,12 +37,17 @@ constexpr graph remove_dead(graph g) {
   for (int& o : g.outputs) o = place.items[o];
   if (!g.subgraphs.empty()) {
     sequence<graph> bodies;
+    sequence<extent> number(g.subgraphs.count, -1);  // per body: its new number
     for (int n = 0; n < g.size(); ++n) {
       if (nodes[n].op_id == 0 || nodes[n].op->kind != role::call) continue;
       extent* const a = attributes + nodes[n].attributes;
       for (extent k = 1; k <= a[0]; ++k) {
-        bodies.push_back(std::move(g.subgraphs[std::size_t(a[k])]));
-        a[k] = extent(bodies.size()) - 1;
+        extent& now = number[std::size_t(a[k])];
+        if (now < 0) {
+          bodies.push_back(std::move(g.subgraphs[std::size_t(a[k])]));
+          now = extent(bodies.size()) - 1;
+        }
+        a[k] = now;
       }
     }
     g.subgraphs = std::move(bodies);

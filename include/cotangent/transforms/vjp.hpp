@@ -74,6 +74,10 @@ constexpr void pull_back(replay& r, const flag_list& dependent, sequence<value>&
   const auto accumulate = [&](int to, value part) {
     if (part.b) cotangent.items[to] = cotangent.items[to].b ? add(cotangent.items[to], part) : part;
   };
+  const auto accumulate_all = [&](int n, const sequence<value>& parts) {
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      if (const int to = g.operand(n, int(k)); dependent.items[to]) accumulate(to, parts[k]);
+  };
   for (int n = g.size(); n-- > 0;) {
     const node& x = g.nodes.items[n];
     if (has_several_results(x) && dependent.items[n]) {
@@ -86,8 +90,7 @@ constexpr void pull_back(replay& r, const flag_list& dependent, sequence<value>&
       if (!any) continue;
       sequence<value> parts;
       x.op->all->backward(r.at(n), saved.states[std::size_t(i)], saved.cotangents[std::size_t(i)].data(), parts);
-      for (std::size_t k = 0; k < parts.size(); ++k)
-        if (const int to = g.operand(n, int(k)); dependent.items[to]) accumulate(to, parts[k]);
+      accumulate_all(n, parts);
       continue;
     }
     const value ct = cotangent.items[n];
@@ -96,10 +99,16 @@ constexpr void pull_back(replay& r, const flag_list& dependent, sequence<value>&
       if (const int i = saved.find(g.operand(n, 0)); i >= 0) saved.cotangents[std::size_t(i)][std::size_t(g.attribute(n, 0))] = ct;
       continue;
     }
-    if (!x.op->has.vjp) r.to.fail(message{} << x.op->name << ": has no reverse-mode rule (vjp)");
+    if (!x.op->has.vjp && !x.op->has.vjp_all) r.to.fail(message{} << x.op->name << ": has no reverse-mode rule (vjp)");
     if (r.to.failed()) return;
     call c = r.at(n);
     c.result = r.map.items[n];
+    if (x.op->has.vjp_all) {
+      sequence<value> parts;
+      x.op->vjp_all(c, ct, parts);
+      accumulate_all(n, parts);
+      continue;
+    }
     for (int k = 0; k < x.operand_count; ++k) {
       const int to = g.operands.items[x.operands + k];
       if (dependent.items[to]) accumulate(to, x.op->vjp(c, k, ct));
