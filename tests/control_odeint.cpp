@@ -61,3 +61,34 @@ TEST_CASE("odeint_rk4: fourth order, and all derivatives") {
   CHECK(std::abs(gg() - 0.25 * std::exp(-0.4)) < 1e-6);
   CHECK(std::abs(t() - g()) < 1e-12);
 }
+
+namespace {
+constexpr auto network_energy = [](auto w, auto u, auto ts) {
+  const auto field = [](auto y, auto, auto w, auto u) { return ct::matmul(w, ct::tanh(ct::matmul(u, y))); };
+  return ct::mean(ct::square(ct::odeint(field, ct::array<double, 2>{1, 0.5}, ts, ct::tolerance<1e-11>, w, u)));
+};
+}  // namespace
+
+TEST_CASE("a neural differential equation: the value and the gradient run the way forward once") {
+  const ct::array<double, 3> ts{0, 0.5, 1};
+  auto w = between<double, 2, 2>(-1, 1), u = between<double, 2, 2>(-1, 1, 1);
+  const auto energy = ct::jit(network_energy);
+  const auto both = ct::jit(ct::value_and_grad(network_energy, ct::wrt<0, 1>));
+  const auto [e, gradients] = both(w, u, ts);
+  CHECK(std::abs(e() - energy(w, u, ts)()) < 1e-12);
+  for (int k = 0; k < 4; ++k)
+    for (auto* x : {&w, &u}) {
+      double& moved = x->data()[k];
+      const double at = moved, h = 1e-5;
+      moved = at + h;
+      const double after = energy(w, u, ts)();
+      moved = at - h;
+      const double before = energy(w, u, ts)();
+      moved = at;
+      CHECK(std::abs((after - before) / (2 * h) - (x == &w ? std::get<0>(gradients) : std::get<1>(gradients)).data()[k]) < 1e-6);
+    }
+  const auto steps = both.kernels(w, u, ts);
+  int ways = 0;
+  for (std::size_t at = 0; (at = steps.find(": while", at)) != std::string::npos; ++at) ++ways;
+  CHECK(ways == 2);
+}
