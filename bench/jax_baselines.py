@@ -588,6 +588,14 @@ def relaxed():
     return name, lambda u, f: jax.lax.fori_loop(0, 50, lambda _, u: turn(f, u), u), (uniform(0.1, 1, 512, 512), uniform(0.1, 1, 512, 512))
 
 
+def membrane():
+    def energy(u, k):
+        held = jnp.pad(u, 1)
+        return jnp.sum(k * jnp.square(held[1:] - held[:-1])) + jnp.sum(jnp.square(held[:, 1:] - held[:, :-1]))
+
+    return "gradient of the energy of a membrane [1024, 1024], zero around", jax.grad(energy), (uniform(-1, 1, 1024, 1024), jnp.float32(0.3))
+
+
 def fitted():
     def residual(p, t, y):
         return p[0] * jnp.exp(-p[1] * t) + p[2] - y
@@ -696,7 +704,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, relaxed, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
+    for case in (bag_slope, relaxed, membrane, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

@@ -1,4 +1,4 @@
-/// Small programs: Jacobi's iteration on what is inside of a grid, fits of curves, quadratic forms, Jacobians and diagonal matrices, random
+/// Small programs: Jacobi's iteration on what is inside of a grid, the energy of a membrane, fits of curves, quadratic forms, Jacobians and diagonal matrices, random
 /// numbers.
 
 #include "arrays.hpp"
@@ -25,6 +25,26 @@ void relaxed_by_hand(float* y, const grid& start, const grid& f) {
 #pragma GCC ivdep
       for (int j = 1; j < 511; ++j) next[j] = 0.25f * (u[j - 512] + u[j + 512] + u[j - 1] + u[j + 1] + f(i, j));
     }
+}
+
+using sheet = ct::array<float, 1024, 1024>;
+/// The energy of a membrane that is held at zero around, k (difference)^2 down and (difference)^2 to the right.
+constexpr auto membrane = [](auto u, auto k) {
+  const auto held = ct::pad<ct::low<1, 1>, ct::high<1, 1>>(u, 0.0f);
+  const auto down = ct::slice<ct::range<1, 1026>, ct::full_extent>(held) - ct::slice<ct::range<0, 1025>, ct::full_extent>(held);
+  const auto right = ct::slice<ct::full_extent, ct::range<1, 1026>>(held) - ct::slice<ct::full_extent, ct::range<0, 1025>>(held);
+  return ct::sum(k * ct::square(down)) + ct::sum(ct::square(right));
+};
+void membrane_slope_by_hand(float* g, const sheet& u, const ct::array<float>& k) {
+  static const float zeros[1024] = {};
+  const float a = 2 * k(), all = 2 * a + 4;
+  for (int i = 0; i < 1024; ++i) {
+    const float *row = u.data() + 1024 * i, *above = i > 0 ? row - 1024 : zeros, *below = i < 1023 ? row + 1024 : zeros;
+    float* to = g + 1024 * i;
+    to[0] = all * row[0] - a * (above[0] + below[0]) - 2 * row[1];
+    for (int j = 1; j < 1023; ++j) to[j] = all * row[j] - a * (above[j] + below[j]) - 2 * (row[j - 1] + row[j + 1]);
+    to[1023] = all * row[1023] - a * (above[1023] + below[1023]) - 2 * row[1022];
+  }
 }
 
 using curves = ct::array<float, 1000, 3>;
@@ -123,6 +143,10 @@ void mean_square_by_hand(float* y, const key& k) {
 
 void add_programs() {
   row<grid, grid>("50 turns of Jacobi's iteration inside of [512, 512]", relaxed, relaxed_by_hand, some_numbers);
+  row<sheet, ct::array<float>>("gradient of the energy of a membrane [1024, 1024], zero around", ct::grad(membrane), membrane_slope_by_hand, [](bench::source& s, sheet& u, ct::array<float>& k) {
+    s.uniform(-1, 1, u);
+    k = 0.3f;
+  });
   row<curves, times, values>("fits of 1,000 curves to 50 points, 10 steps", fitted, fitted_by_hand, [](bench::source& s, curves& p, times& t, values& y) {
     s.uniform(0.5, 1, p), s.uniform(0, 3, t), s.uniform(-0.02, 0.02, y);
     for (int i = 0; i < 1000; ++i)

@@ -32,6 +32,12 @@ void pool_slope_by_hand(float* g, const maps& x) {
   });
 }
 
+using run_time_rows = ct::array<float, ct::dyn, ct::dyn>;
+constexpr auto fill_run_time_rows = [](bench::source& s, run_time_rows& x) {
+  x = run_time_rows({100000, 5});
+  s.uniform(0.1, 1, x);
+};
+
 using features = ct::array<float, 256, 28, 28, 4>;
 using vectors = ct::array<float, 64, 500, 3>;
 using numbers = ct::array<float, 64, 500>;
@@ -45,6 +51,23 @@ using mixture = ct::array<float, 3, 3>;
 void add_short_rows() {
   row<maps>("2 x 2 max pool of [256, 56, 56]", pool, pool_by_hand, some_numbers);
   row<maps>("2 x 2 max pool of [256, 56, 56], gradient", pool_slope, pool_slope_by_hand, some_numbers);
+  row<run_time_rows>("sums of 100,000 rows of 5 whose extents are known at run time", [](auto x) { return ct::sum(x, ct::axis<1>); }, [](float* y, const run_time_rows& x) {
+    const ct::extent n = x.extent(1);
+    for (ct::extent i = 0; i < x.extent(0); ++i) {
+      float sum = 0;
+      for (ct::extent k = 0; k < n; ++k) sum += x.data()[i * n + k];
+      y[i] = sum;
+    }
+  }, fill_run_time_rows);
+  row<run_time_rows>("the places of their largest elements", [](auto x) { return ct::argmax(x, ct::axis<1>); }, [](std::int32_t* y, const run_time_rows& x) {
+    const ct::extent n = x.extent(1);
+    for (ct::extent i = 0; i < x.extent(0); ++i) {
+      const float* p = x.data() + i * n;
+      ct::extent at = 0;
+      for (ct::extent k = 1; k < n; ++k) at = p[k] > p[at] ? k : at;
+      y[i] = std::int32_t(at);
+    }
+  }, fill_run_time_rows);
   row<features>("sums of 4, [256, 28, 28, 4]", [](auto x) { return ct::sum(x, ct::axis<3>); }, [](float* y, const features& x) {
     for (int i = 0; i < 200704; ++i) y[i] = x.data()[4 * i] + x.data()[4 * i + 1] + x.data()[4 * i + 2] + x.data()[4 * i + 3];
   }, some_numbers);
