@@ -64,8 +64,7 @@ template <class T> struct sequence {
   /// Appends n elements and returns the first, to be written.
   constexpr T* extend(std::size_t n) {
     if (count + n > capacity) grow(count + n < 8 ? 16 : 3 * (count + n));
-    count += n;
-    return items + (count - n);
+    return items + ((count += n) - n);
   }
 
   constexpr void push_back(const T& x) {

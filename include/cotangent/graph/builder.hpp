@@ -326,9 +326,7 @@ struct builder {
       const node& x = from.nodes.items[n];
       const int* operands = from.operands.items + x.operands;
       std::size_t h = start_hash(x.op_id, x.bits);
-      if (x.op && x.op->commutative) h = add_either(h, operands[0], operands[1]);
-      else
-        for (int i = 0; i < x.operand_count; ++i) h = add_operand(h, operands[i]);
+      for (int i = 0; i < x.operand_count; ++i) h = (h + 29 * std::size_t(operands[i])) % buckets;
       if (x.attribute_count > 0) h = add_attributes(h, from.attributes.items + x.attributes, x.attribute_count);
       earlier.items[n] = latest[h];
       latest[h] = int(n) + 1;
@@ -361,8 +359,6 @@ struct builder {
   /// Where the search for a node begins. Every step of a hash gives a small number: a compiler keeps each number that a
   /// constant evaluation meets.
   static constexpr std::size_t start_hash(std::uint64_t op_id, std::uint64_t bits) { return (op_id ^ bits ^ (bits >> 44)) % buckets; }
-  static constexpr std::size_t add_operand(std::size_t h, int id) { return (h * 29 + std::size_t(id)) % buckets; }
-  static constexpr std::size_t add_either(std::size_t h, int a, int b) { return a < b ? add_operand(add_operand(h, a), b) : add_operand(add_operand(h, b), a); }
   static constexpr std::size_t add_attributes(std::size_t h, const extent* attributes, int count) {
     for (int i = 0; i < count; ++i) h = (h * 29 + std::uint64_t(attributes[i]) % buckets) % buckets;
     return h;
@@ -384,9 +380,7 @@ struct builder {
 
   constexpr int append(const call& c) {
     std::size_t h = start_hash(c.op->id, c.bits);
-    if (c.op->commutative) h = add_either(h, c.operands[0].id, c.operands[1].id);
-    else
-      for (int i = 0; i < c.count; ++i) h = add_operand(h, c.operands[i].id);
+    for (int i = 0; i < c.count; ++i) h = (h + 29 * std::size_t(c.operands[i].id)) % buckets;  // the same in any order
     if (c.attribute_count > 0) h = add_attributes(h, c.attributes, c.attribute_count);
     for (int n = latest[h]; n > 0; n = earlier.items[n - 1])
       if (same(g.nodes.items[n - 1], c)) return n - 1;
