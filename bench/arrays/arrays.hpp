@@ -43,11 +43,11 @@ template <class... Argument, class F, class Hand, class Fill> void row(std::stri
     auto data = std::make_shared<memory>();
     bench::source source;
     std::apply([&](auto&... a) { fill(source, a...); }, data->arguments);
-    data->ours = std::apply(ct::jit(f), data->arguments);
+    data->ours = std::apply(ct::jit(f), data->arguments);  // so that it has its extents
     data->expected.resize(std::size_t(data->ours.size()));
     const auto ours = [=] { std::apply([&](const auto&... a) { ct::jit(f).into(data->ours)(a...); }, data->arguments); };
     const auto theirs = [=] { std::apply([&](const auto&... a) { by_hand(data->expected.data(), a...); }, data->arguments); };
-    theirs();
+    ours(), theirs();
     for (std::size_t i = 0; i < data->expected.size(); ++i) {
       const auto a = data->ours.data()[i], b = data->expected[i];
       const double difference = double(std::abs(a - b)), size = double(std::abs(0.0f + b));
