@@ -101,13 +101,14 @@ template <class X, class Rows, class R, class Columns, class E> auto one_by_one(
   }
   return std::tuple(added, set, most, element_added, element_set, multiplied);
 }
-template <class T, class I, int Updates> void check_many_updates() {
+/// So many neighbouring updates have one row.
+template <class T, class I, int Updates> void check_many_updates(int run = 1) {
   constexpr int n = 3000;
   const auto x = between<T, n, 3>(-1, 1);
   const auto by_row = between<T, Updates, 3>(-1, 1, 1);
   const auto by_element = between<T, Updates>(-1, 1, 2);
   ct::array<I, Updates> rows, columns;
-  for (int k = 0; k < Updates; ++k) rows(k) = I((k * 7919ll) % (n + 40) - 20), columns(k) = I(k % 5 - 1);
+  for (int k = 0; k < Updates; ++k) rows(k) = I((k / run * 7919ll) % (n + 40) - 20), columns(k) = I(k % 5 - 1);
   const auto want = one_by_one(x, rows, by_row, columns, by_element);
   for (int threads : {1, 2, 3, 5}) {
     ct::set_num_threads(threads);
@@ -128,6 +129,24 @@ TEST_CASE("many updates are those of a loop over them, bit by bit, on any number
   check_many_updates<float, std::int32_t, 40001>();
   check_many_updates<double, std::int64_t, 12290>();
   check_many_updates<float, std::int64_t, 17>();
+  for (int run : {2, 15, 100}) check_many_updates<float, std::int32_t, 40001>(run);
+}
+TEST_CASE("sums of many updates in a few places, in runs of neighbours and not") {
+  constexpr int n = 20000, places = 10;
+  const auto x = ct::jit([](auto i) { return ct::astype<double>(i % 7); })(ct::array<std::int32_t, n>(ct::arange<std::int32_t, n>()));  // all sums are exact
+  for (int run : {1, 3, 20, 1000, n}) {
+    ct::array<std::int32_t, n> ids;
+    ct::array<double, places> want{};
+    ct::array<std::int32_t, places> counts{};
+    for (int k = 0; k < n; ++k) {
+      ids(k) = (k / run * 7919) % (places + 2) - 1;  // -1 and `places` are outside
+      if (ids(k) >= 0 && ids(k) < places) want(ids(k)) += x(k), ++counts(ids(k));
+    }
+    const auto at = ct::where(ct::array<bool, n>(ids < 0), places, ids);
+    const auto [sums, numbers] = ct::jit([](auto x, auto at) { return std::tuple(ct::segment_sum<places>(x, at), ct::segment_sum<places>(ct::ones_like(at), at)); })(x, ct::array<std::int32_t, n>(at));
+    CHECK(sums == want);
+    CHECK(numbers == counts);
+  }
 }
 
 namespace {

@@ -128,10 +128,12 @@ template <class P, class T> class scatter {
             add_points(places, count, u_ + first * size());
             continue;
           }
-        if constexpr (size() > 0) combine_runs<size()>(places, count, u_ + first * size());
-        else
-          for (int i = 0; i < count; ++i)
-            if (places[i] >= 0) places_.template combine<P>(y_ + places[i], u_ + (first + i) * places_.size);
+        if constexpr (size() > 0)
+          if (are_runs(places, count)) {
+            combine_runs<size()>(places, count, u_ + first * size());
+            continue;
+          }
+        combine_each<size()>(places, count, first);
       }
     });
   }
@@ -144,7 +146,21 @@ template <class P, class T> class scatter {
     for (int i = 0; i + 1 < count; ++i) add_one(i, point::load(u + i * 3));
     add_one(count - 1, point::load(u + (count - 1) * 3, 3));  // nothing is read past the updates
   }
-  /// Combines blocks of a few updates into their places. What has the same place as the block before does not wait for memory.
+  /// Whether most blocks have the same place as the one before.
+  static bool are_runs(const extent* places, int count) {
+    constexpr int long_run = 16;
+    int changes = 0;
+    for (int i = 1; i < count; ++i) changes += places[i] != places[i - 1];
+    return changes * long_run <= count;
+  }
+  template <int Size> void combine_each(const extent* places, int count, extent first) const {
+    const scatter_places to = places_;  // a copy: what is stored could alias it
+    T* const y = y_;
+    const T* const u = u_ + first * to.size;
+    for (int i = 0; i < count; ++i)
+      if (places[i] >= 0) to.template combine<P, Size>(y + places[i], u + i * (Size > 0 ? Size : to.size));
+  }
+  /// Combines blocks of a few updates into their places, of which a block does not wait for the one before.
   template <int Size> void combine_runs(const extent* places, int count, const T* u) const {
     T sum[Size] = {};
     extent place = -1;
