@@ -161,17 +161,17 @@ template <class Facts, class Run> void with_test_types(const Run& run) {
   }(std::make_integer_sequence<int, condition::plan.steps[0].buffer_count>{});
 }
 /// The body's kernel's arguments, without those that move or are in registers.
-template <class Facts> COTANGENT_HOST_INLINE void loop_arguments(typename Facts::body::state b, void** buffers, extent* extents) {
+template <class Facts> COTANGENT_HOST_INLINE auto loop_arguments(typename Facts::body::state b) {
   using body = typename Facts::body;
   for (int i = 0; i < int(Facts::indexed) + Facts::carries + Facts::xs; ++i) body::input(b, i) = nullptr;
   for (int o = 0; o < body::output_count; ++o) body::output(b, o) = nullptr;
-  body::template local_arguments<0>(b, buffers, extents);
+  return typename body::template step_arguments<0>(b);
 }
-template <class Facts> COTANGENT_HOST_INLINE void test_arguments(typename Facts::condition::state c, void** buffers, extent* extents) {
+template <class Facts> COTANGENT_HOST_INLINE auto test_arguments(typename Facts::condition::state c) {
   using condition = typename Facts::condition;
   for (int i = 0; i < Facts::tested; ++i) condition::input(c, i) = nullptr;
   condition::output(c, 0) = nullptr;
-  condition::template local_arguments<0>(c, buffers, extents);
+  return typename condition::template step_arguments<0>(c);
 }
 
 }  // namespace COTANGENT_ISA

@@ -356,7 +356,7 @@ class diagonal_pass {
       const extent n = all[partner], part = d.axis + j;
       const value unit = eq(iota(to_, dtype::int32, {n, n}, 0), iota(to_, dtype::int32, {n, n}, 1));
       const value same = broadcast_in_dim(unit, all, {part < partner ? part : partner, part < partner ? partner : part});
-      here = here ? logical_and(here, same) : same;
+      here = both_hold(here, same);
       axes = erase(axes, int(std::find(axes.begin(), axes.end(), partner) - axes.begin()));
     }
     const shape core = d.core_dims(dims);

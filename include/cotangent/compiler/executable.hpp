@@ -171,15 +171,22 @@ template <class Make, class Donated, class Backend> struct executable {
   }
 
   /// The pointers and extents that a step names. Expanded: in a loop's body the compiler then sees through them.
-  template <int Step> static COTANGENT_HOST_INLINE void local_arguments(const state& s, void** buffers, extent* extents) {
-    constexpr step x = plan.steps[Step];
-    set_buffers<x.buffers>(s, buffers, std::make_index_sequence<std::size_t(x.buffer_count)>{});
-    for (int k = 0; k < x.slot_count; ++k) extents[k] = s.value(plan.slots[std::size_t(x.slots + k)]);
-  }
-  template <int First, std::size_t... K> static COTANGENT_HOST_INLINE void set_buffers(const state& s, void** buffers, std::index_sequence<K...>) {
-    const int done[] = {0, (buffers[K] = s.buffers[plan.step_buffers[First + K]], 0)...};
-    (void)done;
-  }
+  template <int Step> struct step_arguments {
+    static constexpr step own = plan.steps[Step];
+    void* buffers[own.buffer_count > 0 ? own.buffer_count : 1];
+    extent extents[own.slot_count > 0 ? own.slot_count : 1] = {};  // (compilers warn of one that is passed on unset)
+
+    COTANGENT_HOST_INLINE explicit step_arguments(const state& s) {
+      set_buffers(s, std::make_index_sequence<std::size_t(own.buffer_count)>{});
+      for (int k = 0; k < own.slot_count; ++k) extents[k] = s.value(plan.slots[std::size_t(own.slots + k)]);
+    }
+
+   private:
+    template <std::size_t... K> COTANGENT_HOST_INLINE void set_buffers(const state& s, std::index_sequence<K...>) {
+      const int done[] = {0, (buffers[K] = s.buffers[plan.step_buffers[own.buffers + K]], 0)...};
+      (void)done;
+    }
+  };
 
   template <int Step> static consteval std::size_t name_kernel() {
     if constexpr (plan.steps[Step].node >= 0) return 1;

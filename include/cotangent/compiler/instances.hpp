@@ -617,7 +617,7 @@ class per_instance_program {
       }
       value here = eq(index, full_like(index, double(to)));
       if (condition) match_ranks(condition, here);
-      condition = condition ? logical_and(condition, here) : here;
+      condition = both_hold(condition, here);
     }
     return true;
   }

@@ -103,12 +103,11 @@ constexpr value wrapped_iota(value x, const window_form& w) {
 constexpr value shows_element(builder& b, const shape& dims, const window_form& w) {
   if (has_symbol(dims) || has_symbol(w.dims) || w.dims.size() >= extent(1) << 31) return {};
   value inside;
-  const auto add = [&inside](value condition) { inside = inside.b ? logical_and(inside, condition) : condition; };
   for (int i = 0; i < w.dims.rank; ++i) {
     if (w.wraps[i] != 0) continue;
     const value index = iota(b, dtype::int32, w.dims, i);
-    if (w.offsets[i] < 0) add(ge(index, full_like(index, double(-w.offsets[i]))));
-    if (w.dims[i] + w.offsets[i] > dims[i]) add(lt(index, full_like(index, double(dims[i] - w.offsets[i]))));
+    if (w.offsets[i] < 0) inside = both_hold(inside, ge(index, full_like(index, double(-w.offsets[i]))));
+    if (w.dims[i] + w.offsets[i] > dims[i]) inside = both_hold(inside, lt(index, full_like(index, double(dims[i] - w.offsets[i]))));
   }
   return inside;
 }

@@ -91,7 +91,7 @@ constexpr value chosen_updates(const call& c) {
       continue;
     }
     const value index = c[2 + a.axes[i].index], same = eq(iota(*c.b, index.type(), c.dims, i), spread(index));
-    here = here.b ? logical_and(here, same) : same;
+    here = both_hold(here, same);
   }
   return here.b ? select(here, spread(c[1]), zeros_like(c[0])) : value();
 }

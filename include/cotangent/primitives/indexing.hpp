@@ -113,6 +113,8 @@ constexpr bool lie_inside(value index, extent n) {
   if (op_id == primitive_of<broadcast_in_dim_p>.id) return lie_inside(operand(0), n);
   return op_id == primitive_of<clamp_p>.id && is_constant(operand(0)) && constant_value(operand(0)) >= 0 && lie_inside(operand(2), n);
 }
+/// Whether both hold, of a condition that there may not be yet.
+constexpr value both_hold(value known, value condition) { return known ? logical_and(known, condition) : condition; }
 /// Whether each index lies in [0, n).
 constexpr value is_inside(value index, extent n) { return logical_and(ge(index, zeros_like(index)), lt(index, extent_like(index, n))); }
 
@@ -235,7 +237,7 @@ template <class P> struct scatter_base {
         continue;
       }
       const value at = clamp(zeros_like(index), index, full_like(index, double(n - span))), ok = repeated(eq(at, index));
-      valid = valid ? logical_and(valid, ok) : ok;
+      valid = both_hold(valid, ok);
       place = repeated(at);
     }
     const value r = gather(from, inside, c[1].dims(), a);
@@ -432,7 +434,7 @@ constexpr value sum_of_updates(const call& c, const shape& axes) {
     const bool is_whole = dimension >= 0 && index < 0 && c.b->symbols.resolve(updates.dims()[dimension]) == c.b->symbols.resolve(c.dims[i]);
     if (is_summed ? !is_index : !is_whole) return {};
     if (!is_summed) kept.push_back(dimension);
-    else if (const value at = c[2 + index]; !lie_inside(at, c.dims[i])) inside = inside ? logical_and(inside, is_inside(at, c.dims[i])) : is_inside(at, c.dims[i]);
+    else if (const value at = c[2 + index]; !lie_inside(at, c.dims[i])) inside = both_hold(inside, is_inside(at, c.dims[i]));
   }
   if (inside) updates = select(inside, updates, zeros_like(updates));
   const shape order = ascending(kept);

@@ -46,21 +46,28 @@ struct custom_vmap_p {
     for (extent k = 0; k < (bodies - 1) * outputs; ++k) p.batched.push_back(char(*a++));
     return p;
   }
-  static constexpr value write(builder& b, parts p, const sequence<value>& operands) {
+  /// Outputs [first, last).
+  static constexpr sequence<value> write(builder& b, parts p, const sequence<value>& operands, int first, int last) {
     sequence<extent> a;
     a.push_back(extent(p.bodies.size()));
     for (graph& g : p.bodies) {
       if (!g.error.empty()) b.fail(g.error);
       a.push_back(b.add_subgraph(std::move(g)));
     }
-    a.push_back(p.output), a.push_back(p.outputs());
+    const std::size_t output = a.size();
+    a.push_back(first), a.push_back(p.outputs());
     for (int place : p.places) a.push_back(place);
     for (int n : p.needs) a.push_back(n);
     for (char x : p.batched) a.push_back(x);
-    call c;
-    c.op = &primitive_of<custom_vmap_p>, c.operands = operands.data(), c.count = int(operands.size());
-    c.attributes = a.data(), c.attribute_count = int(a.size());
-    return b.emit(c);
+    sequence<value> r;
+    for (int o = first; o < last; ++o) {
+      a[output] = o;
+      call c;
+      c.op = &primitive_of<custom_vmap_p>, c.operands = operands.data(), c.count = int(operands.size());
+      c.attributes = a.data(), c.attribute_count = int(a.size());
+      r.push_back(b.emit(c));
+    }
+    return r;
   }
 
   static constexpr void infer(call& c) {
@@ -85,8 +92,8 @@ struct custom_vmap_p {
       for (int o = 0; o < 2 * outputs; ++o) batched.push_back(p.batched[std::size_t(rule * outputs + o % outputs)]);
     p.batched = batched;
     for (int o = 0; o < outputs; ++o) p.needs.push_back(p.needs[std::size_t(o)]);
-    p.output += outputs;
-    return write(*c.b, p, operands);
+    const int output = outputs + p.output;
+    return write(*c.b, p, operands, output, output + 1)[0];
   }
   static constexpr void vjp_all(const call& c, value g, sequence<value>& cotangents) {
     parts p = read(c);
@@ -116,10 +123,8 @@ struct custom_vmap_p {
     for (int i : differentiated) p.needs.push_back(p.places[std::size_t(i)] >= 0 ? p.places[std::size_t(i)] : -1);
     for (graph& body : p.bodies) body = vjp_graph(body, active, false);
     cotangents.assign(std::size_t(c.count), value{});
-    for (std::size_t i = 0; i < differentiated.size(); ++i) {
-      p.output = outputs + int(i);
-      cotangents[std::size_t(differentiated[i])] = write(*c.b, p, operands);
-    }
+    const sequence<value> made = write(*c.b, p, operands, outputs, outputs + int(differentiated.size()));
+    for (std::size_t i = 0; i < made.size(); ++i) cotangents[std::size_t(differentiated[i])] = made[i];
   }
 
   /// By the rule of the mask. Where there is none, because no argument is batched or what is batched is not in its results, the function
@@ -254,10 +259,7 @@ template <class F, class Rule> struct custom_batch : transform_base<custom_batch
     copy_inputs(r);
     sequence<value> operands;
     for (int i : f.inputs) operands.push_back(r.map[std::size_t(i)]);
-    for (std::size_t o = 0; o < f.outputs.size(); ++o) {
-      p.output = int(o);
-      b.g.outputs.push_back(custom_vmap_p::write(b, p, operands).id);
-    }
+    for (const value& v : custom_vmap_p::write(b, p, operands, 0, int(f.outputs.size()))) b.g.outputs.push_back(v.id);
     return {b.finish(), {}};
   }
 

@@ -24,6 +24,7 @@ template <class Executable> struct steps {
   static constexpr const auto& graph = Executable::graph;
   using state = typename Executable::state;
   using lowered = typename Executable::lowered;
+  template <int Step> using step_arguments = typename Executable::template step_arguments<Step>;
   static constexpr int buffer_count = Executable::buffer_count, step_count = Executable::steps;
 
   template <int Step> static COTANGENT_HOST_INLINE void run(const state& s) {
@@ -40,30 +41,21 @@ template <class Executable> struct steps {
   }
 
   template <int Step> static COTANGENT_HOST_INLINE void run_kernel(const state& s) {
-    constexpr cotangent::step x = plan.steps[Step];
-    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};  // (compilers warn of one that is passed on unset)
-    Executable::template local_arguments<Step>(s, buffers, extents);
+    const step_arguments<Step> own(s);
     using kernel = typename lowered::template kernel_of<Step>;
-    if constexpr (turns<Step>()) host::turned_copy_of<kernel>::run(buffers, extents);
-    else host::run<kernel>(buffers, extents);
+    if constexpr (turns<Step>()) host::turned_copy_of<kernel>::run(own.buffers, own.extents);
+    else host::run<kernel>(own.buffers, own.extents);
   }
 
   template <int Step> static auto tasks_of(const state& s) {
-    constexpr cotangent::step x = plan.steps[Step];
-    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
-    Executable::template local_arguments<Step>(s, buffers, extents);
-    return host::tasks_of<typename lowered::template kernel_of<Step>>(buffers, extents);
+    const step_arguments<Step> own(s);
+    return host::tasks_of<typename lowered::template kernel_of<Step>>(own.buffers, own.extents);
   }
   /// The points of a kernel whose outermost index is in [first, last), in this thread.
   template <int Step> static void run_rows(const state& s, extent first, extent last) {
     if constexpr (turns<Step>()) {
-      constexpr cotangent::step x = plan.steps[Step];
-      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-      extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
-      Executable::template local_arguments<Step>(s, buffers, extents);
-      host::turned_copy_of<typename lowered::template kernel_of<Step>>::run_rows(buffers, extents, first, last);
+      const step_arguments<Step> own(s);
+      host::turned_copy_of<typename lowered::template kernel_of<Step>>::run_rows(own.buffers, own.extents, first, last);
     } else tasks_of<Step>(s).run_rows(first, last);
   }
   template <int Step> static constexpr bool turns() { return host::turned_copy_of<typename lowered::template kernel_of<Step>>::turns; }
@@ -104,12 +96,11 @@ template <class Executable> struct steps {
     constexpr int at = x.node, lhs = Executable::template operand_node<at, 0>(), rhs = Executable::template operand_node<at, 1>();
     using T = type_of<graph.nodes[at].type>;
     constexpr const extent* where = graph.attributes.data() + graph.nodes[at].attributes;
-    void* buffers[3];
-    Executable::template local_arguments<Step>(s, buffers, nullptr);
+    const step_arguments<Step> own(s);
     constexpr shape product = extents_of_product<Step>(), left = graph.nodes[lhs].dims, right = graph.nodes[rhs].dims;
-    const T* a = static_cast<const T*>(buffers[0]);
-    const T* b = static_cast<const T*>(buffers[1]);
-    T* c = static_cast<T*>(buffers[2]);
+    const T* a = static_cast<const T*>(own.buffers[0]);
+    const T* b = static_cast<const T*>(own.buffers[1]);
+    T* c = static_cast<T*>(own.buffers[2]);
     using small = host::small_product<T, product[0], product[1], product[2], Executable::stride_of(left, where[1]), Executable::stride_of(left, where[2]),
                                       Executable::stride_of(right, where[4]), Executable::stride_of(right, where[5])>;
     if constexpr (is_small_gemm<Step>()) {
@@ -126,11 +117,8 @@ template <class Executable> struct steps {
       };
       if constexpr (Step + 1 < step_count) {
         if constexpr (plan.steps[Step + 1].after_rows) {
-          constexpr cotangent::step next = plan.steps[Step + 1];
-          void* rows_buffers[next.buffer_count > 0 ? next.buffer_count : 1];
-          extent rows_extents[next.slot_count > 0 ? next.slot_count : 1] = {};
-          Executable::template local_arguments<Step + 1>(s, rows_buffers, rows_extents);
-          multiply([&](extent, extent first, extent last) { host::run_rows<typename lowered::template kernel_of<Step + 1>>(rows_buffers, rows_extents, first, last); });
+          const step_arguments<Step + 1> of_rows(s);
+          multiply([&](extent, extent first, extent last) { host::run_rows<typename lowered::template kernel_of<Step + 1>>(of_rows.buffers, of_rows.extents, first, last); });
           return;
         }
       }
@@ -501,15 +489,12 @@ template <class Executable> struct packet_steps {
     return bytes;
   }();
   template <int Step> static COTANGENT_HOST_INLINE void run_kernel(const state& s, [[maybe_unused]] extent row) {
-    constexpr cotangent::step x = plan.steps[Step];
-    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1] = {};
-    Executable::template local_arguments<Step>(s, buffers, extents);
-    if constexpr (x.moving != 0)
-      for (int k = 0; k < x.buffer_count; ++k) {
-        if (x.moving >> k & 1u) buffers[k] = static_cast<std::byte*>(buffers[k]) + row * row_bytes<Step>[k];
+    typename Executable::template step_arguments<Step> at(s);
+    if constexpr (at.own.moving != 0)
+      for (int k = 0; k < at.own.buffer_count; ++k) {
+        if (at.own.moving >> k & 1u) at.buffers[k] = static_cast<std::byte*>(at.buffers[k]) + row * row_bytes<Step>[k];
       }
-    packet_kernel<typename Executable::lowered::template kernel_of<Step>>::run(buffers, extents);
+    packet_kernel<typename Executable::lowered::template kernel_of<Step>>::run(at.buffers, at.extents);
   }
 };
 template <extent Lanes> struct packet_backend;
@@ -577,15 +562,13 @@ struct backend {
   /// Runs the turns of such a loop.
   template <class Facts, class Turns> static void loop_in_registers(const typename Facts::body::state& b, const Turns& turns) {
     constexpr cotangent::step kernel = Facts::body::plan.steps[0];
-    void* buffers[kernel.buffer_count > 0 ? kernel.buffer_count : 1];
-    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1] = {};
-    loop_arguments<Facts>(b, buffers, extents);
+    const auto own = loop_arguments<Facts>(b);
     with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
       using loop = scan_of_rows<Kernel, Roles, Carry...>;
-      if constexpr (Facts::reduces_rows) reduce_in_registers<Facts, loop>(buffers, extents, turns, rows_of<typename Facts::body>(b));
-      else if constexpr (has_few_rows<layout_of<Kernel>>()) loop(buffers, extents, turns).run();
+      if constexpr (Facts::reduces_rows) reduce_in_registers<Facts, loop>(own.buffers, own.extents, turns, rows_of<typename Facts::body>(b));
+      else if constexpr (has_few_rows<layout_of<Kernel>>()) loop(own.buffers, own.extents, turns).run();
       else {
-        const loop all(buffers, extents, turns);
+        const loop all(own.buffers, own.extents, turns);
         const extent rows = rows_of<typename Facts::body>(b);
         if (rows * turns.length * kernel.statement_count <= least_parallel_work) return all.run(0, rows);
         const extent block = rows_of_task<Facts>(rows);
@@ -595,15 +578,12 @@ struct backend {
   }
   /// The same of a while loop; of any number of rows, as they stop by themselves. Threads take rows through all turns.
   template <class Facts, class Carried> static void while_in_registers(const typename Facts::condition::state& c, const typename Facts::body::state& b, const Carried& carry) {
-    constexpr cotangent::step kernel = Facts::body::plan.steps[0], test = Facts::condition::plan.steps[0];
-    void *buffers[kernel.buffer_count > 0 ? kernel.buffer_count : 1], *test_buffers[test.buffer_count > 0 ? test.buffer_count : 1];
-    extent extents[kernel.slot_count > 0 ? kernel.slot_count : 1] = {}, test_extents[test.slot_count > 0 ? test.slot_count : 1] = {};
-    loop_arguments<Facts>(b, buffers, extents);
-    test_arguments<Facts>(c, test_buffers, test_extents);
+    const auto own = loop_arguments<Facts>(b);
+    const auto of_test = test_arguments<Facts>(c);
     with_loop_types<Facts>([&]<class Kernel, class Roles, class... Carry>(type_is<Kernel>, Roles, types<Carry...>) {
       with_test_types<Facts>([&]<class Test, class TestRoles>(type_is<Test>, TestRoles) {
         using loop = while_of_rows<Kernel, Roles, Test, TestRoles, Carry...>;
-        const loop all(buffers, extents, test_buffers, test_extents, carry);
+        const loop all(own.buffers, own.extents, of_test.buffers, of_test.extents, carry);
         if constexpr (Facts::one_point) all.run(0, 1);
         else {
           constexpr extent few = 8;

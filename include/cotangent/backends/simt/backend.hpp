@@ -50,6 +50,7 @@ template <class Executable, int Step> std::string describe_step() {
 
 template <class Executable> struct steps {
   template <int Group> using team = team_of_rows<Executable, Group>;
+  template <int Step> using step_arguments = typename Executable::template step_arguments<Step>;
   static constexpr const auto& plan = Executable::plan;
   static constexpr const auto& graph = Executable::graph;
   using state = typename Executable::state;
@@ -67,17 +68,14 @@ template <class Executable> struct steps {
     constexpr cotangent::step x = plan.steps[Step];
     s.queue.remember(describe_step<Executable, Step>);
     if constexpr (x.node < 0) {
-      void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-      extent extents[x.slot_count > 0 ? x.slot_count : 1];
-      Executable::template local_arguments<Step>(s, buffers, extents);
-      run_kernel<kernel_of<Step>>(s.queue, buffers, extents);
+      const step_arguments<Step> own(s);
+      run_kernel<kernel_of<Step>>(s.queue, own.buffers, own.extents);
     } else if constexpr (graph.nodes[x.node].op_id == primitive_of<gemm_p>.id) {
       using T = type_of<graph.nodes[x.node].type>;
       const matrix_product p = Executable::template product_of<Step>(s);
-      void* buffers[3];
-      Executable::template local_arguments<Step>(s, buffers, nullptr);
+      const step_arguments<Step> own(s);
       if (p.batch * p.rows * p.columns > 0)
-        s.queue.product(p, static_cast<const T*>(buffers[0]), static_cast<const T*>(buffers[1]), static_cast<T*>(buffers[2]));
+        s.queue.product(p, static_cast<const T*>(own.buffers[0]), static_cast<const T*>(own.buffers[1]), static_cast<T*>(own.buffers[2]));
     } else {
       constexpr bare_node n = graph.nodes[x.node];
       array_ref refs[x.buffer_count];
@@ -109,10 +107,8 @@ template <class Executable> struct steps {
   }
   template <int Step> static auto row_arguments_of(const state& s, const slot_plan& slot) {
     constexpr cotangent::step x = plan.steps[Step];
-    void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-    extent extents[x.slot_count > 0 ? x.slot_count : 1];
-    Executable::template local_arguments<Step>(s, buffers, extents);
-    row_arguments<kernel_of<Step>> a(buffers, extents);
+    const step_arguments<Step> own(s);
+    row_arguments<kernel_of<Step>> a(own.buffers, own.extents);
     for (int k = 0; k < a.count; ++k) {
       const int b = plan.step_buffers[std::size_t(x.buffers + k)];
       a.offset[k] = slot.offset[b], a.bytes_of_row[k] = slot.bytes_of_row[b];

@@ -54,11 +54,8 @@ void run_loop_grid(type_is<Kernel>, Roles, types<Carry...>, const Queue& queue, 
 
 /// Runs a scan whose body is a kernel that works row by row, with few carries.
 template <class Facts> void run_loop(const typename Facts::body::state& b, const loop_turns<Facts>& turns) {
-  constexpr cotangent::step x = Facts::body::plan.steps[0];
-  void* buffers[x.buffer_count > 0 ? x.buffer_count : 1];
-  extent extents[x.slot_count > 0 ? x.slot_count : 1];
-  loop_arguments<Facts>(b, buffers, extents);
-  with_loop_types<Facts>([&](auto kernel, auto roles, auto carries) { run_loop_grid(kernel, roles, carries, b.queue, buffers, extents, turns); });
+  const auto own = loop_arguments<Facts>(b);
+  with_loop_types<Facts>([&](auto kernel, auto roles, auto carries) { run_loop_grid(kernel, roles, carries, b.queue, own.buffers, own.extents, turns); });
 }
 
 /// A while loop, whose condition is the kernel Test. A thread stops when its row is done.
@@ -100,13 +97,10 @@ void run_while_grid(type_is<Kernel>, Roles, types<Carry...>, type_is<Test>, Test
 
 /// Runs a while loop of that kind.
 template <class Facts> void run_while(const typename Facts::condition::state& c, const typename Facts::body::state& b, const typename Facts::carry& carry) {
-  constexpr cotangent::step x = Facts::body::plan.steps[0], t = Facts::condition::plan.steps[0];
-  void *buffers[x.buffer_count > 0 ? x.buffer_count : 1], *test_buffers[t.buffer_count > 0 ? t.buffer_count : 1];
-  extent extents[x.slot_count > 0 ? x.slot_count : 1], test_extents[t.slot_count > 0 ? t.slot_count : 1];
-  loop_arguments<Facts>(b, buffers, extents);
-  test_arguments<Facts>(c, test_buffers, test_extents);
+  const auto own = loop_arguments<Facts>(b);
+  const auto of_test = test_arguments<Facts>(c);
   with_loop_types<Facts>([&](auto kernel, auto roles, auto carries) {
-    with_test_types<Facts>([&](auto test, auto test_roles) { run_while_grid(kernel, roles, carries, test, test_roles, b.queue, buffers, extents, test_buffers, test_extents, carry); });
+    with_test_types<Facts>([&](auto test, auto test_roles) { run_while_grid(kernel, roles, carries, test, test_roles, b.queue, own.buffers, own.extents, of_test.buffers, of_test.extents, carry); });
   });
 }
 
