@@ -256,10 +256,10 @@ template <class Layout, class Reductions, int N> struct running_sums {
     reg<T>& sum = sum_of<Reduce>();
     [[maybe_unused]] const reg<T> identity = Op::template identity<T>();
     if constexpr (parts::finds_place) {  // the register of indices has the first lane's
-      const reg<T> x = value;
+      reg<T> x = value;
+      if constexpr (E::partial && N > 1) x = select(first_lanes<int(sizeof(T)), N>(e.count), x, identity);  // which is never nearer
       auto all = place_of_sum<Reduce>();
-      if constexpr (E::partial && N > 1) all.choose(is_nearer<Op>(x, sum) & first_lanes<int(sizeof(T)), N>(e.count), x, pack<std::int32_t, N>(std::int32_t(e.lane)));
-      else choose_nearer<Op>(all, x, std::int32_t(e.lane));
+      choose_nearer<Op>(all, x, std::int32_t(e.lane));
       sum = all.extremum, index_of<Reduce>() = all.where;
     } else if constexpr (parts::facts.is_found) return;
     else if constexpr (scope == reduction::keeps_lane && keeps_columns) sum = Op::combine(sum, value);
