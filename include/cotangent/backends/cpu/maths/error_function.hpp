@@ -41,7 +41,8 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> erfc(pack<
   // |x| < 0.78: (1 - x) - x p(x^2). Beyond: e^(-x^2) q(v) / (|x| + 1/2) with v = (|x| - c) / (|x| + c), as in M. Shepherd and J. Laframboise,
   // Chebyshev Approximation of (1 + 2x) exp(x^2) erfc x (1981). What x^2 and the quotient lose goes into the exponent.
   constexpr T c = std::is_same_v<T, float> ? T(2) : T(3);
-  const V a = lesser(V(std::is_same_v<T, float> ? T(10.2) : T(27.4)), abs(x));
+  constexpr T most = std::is_same_v<T, float> ? T(10.2) : T(27.4), many = std::is_same_v<T, float> ? T(9) : T(26);
+  const V a = lesser(V(most), abs(x));
   const V near = fnma(x, erf_tail(a * a), T(1) - x);
   const V b = a + c, d = a + T(0.5), d_low = a - (d - T(0.5)), both = T(1) / (b * d);
   const V r = b * both, v = (a - c) * d * both, lost = fnma(r, d_low, fnma(r, d, V(T(1))));  // r = 1 / d
@@ -58,7 +59,7 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> erfc(pack<
   const V unrounded = multiply_subtract(k, ln2_high<T>, -square), small = multiply_subtract(k, ln2_low<T>, lost - fma(a, a, -square));
   const V e = unrounded + small, power = e + fma(e * e, exp_tail(e), small - (e - unrounded));  // e^... - 1
   const auto [w, w_low] = two_parts<V>{r, V(T(0))} * q;
-  const V beyond = scale(w + fma(w, power, w_low), k);
+  const V beyond = scale_down(w + fma(w, power, w_low), k, -a, -many, -most);
   return select(abs(x) < V(T(0.78)), near, select(x < V(T(0)), T(2) - beyond, beyond));
 }
 

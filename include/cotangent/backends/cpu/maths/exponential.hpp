@@ -43,20 +43,20 @@ COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp_in_ran
 /// e^x. Measured: 0.89 ULP. exp(-inf) = 0, exp(inf) = inf, results may be subnormal. jnp.exp.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp(pack<T, N> x) {
   using V = pack<T, N>;
-  constexpr T low = std::is_same_v<T, float> ? T(-110) : T(-760), high = std::is_same_v<T, float> ? T(90) : T(720);
-  x = greater(V(low), lesser(V(high), x));
-  const V k = nearest_multiple(x, log2_e<T>);
-  const V r = multiply_subtract(k, ln2_low<T>, multiply_subtract(k, ln2_high<T>, x));
-  return scale(exp_near_zero(r), k);
+  constexpr bool single = std::is_same_v<T, float>;
+  const V y = lesser(V(single ? T(90) : T(720)), x);
+  const V k = nearest_multiple(y, log2_e<T>);
+  const V r = multiply_subtract(k, ln2_low<T>, multiply_subtract(k, ln2_high<T>, y));
+  return scale_down(exp_near_zero(r), k, x, single ? T(-87) : T(-708), single ? T(-104) : T(-746));
 }
 
 /// 2^x. Measured: 0.98 ULP; exact for integers. jnp.exp2.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp2(pack<T, N> x) {
   using V = pack<T, N>;
-  constexpr T low = std::is_same_v<T, float> ? T(-160) : T(-1100), high = std::is_same_v<T, float> ? T(130) : T(1030);
-  x = greater(V(low), lesser(V(high), x));
-  const V k = nearest_multiple(x, T(1));
-  return scale(exp_near_zero((x - k) * V(ln2_high<T>)), k);
+  constexpr bool single = std::is_same_v<T, float>;
+  const V y = lesser(V(single ? T(130) : T(1030)), x);
+  const V k = nearest_multiple(y, T(1));
+  return scale_down(exp_near_zero((y - k) * V(ln2_high<T>)), k, x, single ? T(-126) : T(-1022), single ? T(-151) : T(-1076));
 }
 
 /// log10(2) in two parts.
@@ -66,11 +66,11 @@ template <class T> inline constexpr T log10_2_low = std::is_same_v<T, float> ? T
 /// 10^x. Measured: 1.10 ULP (float), 1.21 (double). Results may be subnormal. C23's exp10.
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> exp10(pack<T, N> x) {
   using V = pack<T, N>;
-  constexpr T low = std::is_same_v<T, float> ? T(-48) : T(-330), high = std::is_same_v<T, float> ? T(39) : T(310);
-  x = greater(V(low), lesser(V(high), x));
-  const V k = nearest_multiple(x, T(3.321928094887362));
-  const V r = multiply_subtract(k, log10_2_low<T>, multiply_subtract(k, log10_2<T>, x));
-  return scale(exp_near_zero(r * V(T(2.302585092994046))), k);
+  constexpr bool single = std::is_same_v<T, float>;
+  const V y = lesser(V(single ? T(39) : T(310)), x);
+  const V k = nearest_multiple(y, T(3.321928094887362));
+  const V r = multiply_subtract(k, log10_2_low<T>, multiply_subtract(k, log10_2<T>, y));
+  return scale_down(exp_near_zero(r * V(T(2.302585092994046))), k, x, single ? T(-37.9) : T(-307.6), single ? T(-46) : T(-325));
 }
 
 /// e^x - 1. Measured: 1.67 ULP (float), 1.68 (double). x itself where |x| is tiny, -1 at -inf. jnp.expm1.
