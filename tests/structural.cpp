@@ -262,3 +262,66 @@ TEST_CASE("kernels read copies of what lies across their rows") {
   const auto few = [](auto z, auto i) { return 2.0f * ct::take<0>(ct::transpose(z), i); };  // not all of it is read
   CHECK(ct::jit(few).kernels(ct::array<float, 1024, 1024>(), ct::array<int, 3>()).find("arena of 128 bytes") != std::string::npos);
 }
+
+TEST_CASE("ranges to the end of an axis, and of axes of run-time extent") {
+  const auto ranges = [](auto x) {  // [n]
+    return std::tuple(x(ct::range_from<1>) - x(ct::range<0, -1>), ct::slice<ct::range<2, -3>>(x), ct::slice<ct::range_from<0>>(x));
+  };
+  const auto squares = [=](auto x) { return ct::sum(ct::square(std::get<0>(ranges(x)))) + ct::sum(std::get<1>(ranges(x)) * 3.0f); };
+  for (int n : {5, 6, 40}) {
+    ct::array<float, ct::dyn> x({n});
+    fill(x);
+    const auto [steps, inner, all] = ct::jit(ranges)(x);
+    const auto g = ct::jit(ct::grad(squares))(x);
+    REQUIRE((steps.extent(0) == n - 1 && inner.extent(0) == n - 5 && all == x));
+    for (int i = 0; i + 1 < n; ++i) CHECK(steps(i) == x(i + 1) - x(i));
+    for (int i = 0; i < n - 5; ++i) CHECK(inner(i) == x(i + 2));
+    for (int i = 0; i < n; ++i) CHECK(g(i) == Approx((i > 0 ? 2 * steps(i - 1) : 0) - (i + 1 < n ? 2 * steps(i) : 0) + (i >= 2 && i < n - 3 ? 3 : 0)));
+  }
+  CHECK_THROWS_WITH(ct::jit(ranges)(ct::array<float, ct::dyn>({4})), "argument leaf 0, axis 0: the extent is 4 where at least 5 is needed");
+  const ct::array<int, 6> x{0, 1, 2, 3, 4, 5};
+  const auto [from, steps, back, last] = ct::jit([](auto x) { return std::tuple(x(ct::range_from<4>), x(ct::range_from<1, 2>), x(ct::range_from<4, -2>), x(ct::range_from<-2>)); })(x);
+  CHECK(from == ct::array<int, 2>{4, 5});
+  CHECK(steps == ct::array<int, 3>{1, 3, 5});
+  CHECK(back == ct::array<int, 3>{4, 2, 0});
+  CHECK(last == ct::array<int, 2>{4, 5});
+}
+
+TEST_CASE("arrays and expressions at indices") {
+  const ct::array<float, 6> x{0, 1, 2, 3, 4, 5};
+  CHECK(ct::array<float, 3>(x(ct::range<1, 4>)) == ct::array<float, 3>{1, 2, 3});
+  CHECK(float(x(ct::index<2>)) == 2);
+  CHECK(ct::array<float, 2>(x(ct::array<int, 2>{5, -6})) == ct::array<float, 2>{5, 0});
+  CHECK(ct::array<float, 3>((2 * x)(ct::range_from<3>)) == ct::array<float, 3>{6, 8, 10});
+  CHECK(float((2 * x)(3)) == 6);
+  // In a trace, where constants are arguments of loops and transforms whose functions capture its variables.
+  const auto loops = [](auto y) {  // [6]
+    constexpr ct::array<float, 2, 6> table{{1, 2, 3, 4, 5, 6}, {2, 2, 2, 2, 2, 2}};
+    const auto moved = [y](auto c) { return ct::at(c, ct::range<1, 6>).set(c(ct::range<0, 5>) + y(ct::range_from<1>)); };
+    const auto turns = ct::fori_loop<0, 3>([=](auto, auto c) { return moved(c); }, ct::zeros<float, 6>());
+    const auto until = std::get<0>(ct::while_loop([](auto s) { const auto [c, i] = s; return (c(5) >= 0.0f) & (i < 3); }, [=](auto s) { const auto [c, i] = s; return std::tuple(moved(c), i + 1); }, std::tuple(ct::zeros<float, 6>(), 0)));
+    const auto rows = ct::vmap([y](auto t) { return y(ct::range<0, 2>) * t(ct::index<0>); })(ct::ones<float, 4, 3>());
+    const auto slope = ct::grad([y](auto t) { return ct::sum(y * t * t(ct::index<0>)); })(ct::ones<float, 6>());
+    return std::tuple(turns, until, rows, slope, y * table(ct::index<1>), y(ct::range_from<3>) * ct::exp(ct::arange<float, 6>())(ct::range<0, 3>));
+  };
+  const auto [turns, until, rows, slope, doubled, tail] = ct::jit(loops)(x);
+  const ct::array<float, 6> sums{0, 1, 3, 6, 9, 12};  // of up to three neighbours
+  CHECK(turns == sums);
+  CHECK(until == sums);
+  CHECK(rows == ct::array<float, 4, 2>{{0, 1}, {0, 1}, {0, 1}, {0, 1}});
+  CHECK(slope == ct::array<float, 6>{15, 1, 2, 3, 4, 5});
+  CHECK(doubled == ct::array<float, 6>(2 * x));
+  for (int i = 0; i < 3; ++i) CHECK(tail(i) == Approx((i + 3) * std::exp(double(i))));
+}
+
+TEST_CASE("diagonals and traces of matrices that are square when the program runs") {
+  ct::array<float, ct::dyn, ct::dyn> m({3, 3});
+  fill(m);
+  const auto both = [](auto m) { return std::tuple(ct::diag(m), ct::trace(m)); };
+  const auto [diagonal, trace] = ct::jit(both)(m);
+  CHECK(diagonal == ct::array<float, ct::dyn>{m(0, 0), m(1, 1), m(2, 2)});
+  CHECK(double(trace()) == Approx(m(0, 0) + m(1, 1) + m(2, 2)));
+  CHECK_THROWS_WITH(ct::jit(both)(ct::array<float, ct::dyn, ct::dyn>({3, 2})), "extents that must be equal differ: argument leaf 0, axis 0 is 3 and argument leaf 0, axis 1 is 2");
+  const ct::array<float, ct::dyn> x{1, 2, 3};
+  CHECK(float(ct::jit([](auto x) { return ct::trace(ct::outer(x, x)); })(x)) == 14);
+}

@@ -125,8 +125,8 @@ template <class T, extent... Extents> class array : public storage_for<T, Extent
   /// Element (i, j, ...), not checked.
   template <std::integral... I> constexpr T& operator()(I... i) { return this->data()[this->offset(i...)]; }
   template <std::integral... I> constexpr const T& operator()(I... i) const { return this->data()[this->offset(i...)]; }
-  /// The elements at traced indices: the array is a constant of their trace.
-  template <class... I> requires (is_var_v<I> || ...) constexpr auto operator()(const I&... i) const { return constant_at(*this, i...); }
+  /// The elements at other indices, as of a var: an expression, or, at traced ones, in their trace, of which the array is a constant.
+  template <class... I> requires (!std::integral<I> || ...) constexpr auto operator()(const I&... i) const { return elements_at(*this, i...); }
   /// Element (i, j, ...); throws shape_error if it is out of range.
   template <std::integral... I> constexpr T& at(I... i) { return this->data()[this->checked_offset(i...)]; }
   template <std::integral... I> constexpr const T& at(I... i) const { return this->data()[this->checked_offset(i...)]; }

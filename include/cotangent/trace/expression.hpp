@@ -66,8 +66,14 @@ template <class F, class... Leaves> class expression {
   }
   /// Rank 0 converts to its element.
   operator value_type() const requires(result::rank() == 0) { return value_type(evaluate()); }
-  /// The elements at traced indices, in their trace.
-  template <class... I> requires (is_var_v<I> || ...) constexpr auto operator()(const I&... i) const { return constant_at(*this, i...); }
+  /// Not allowed: each operation has a type of its own.
+  template <class X> requires (!std::is_same_v<X, expression>) constexpr auto& operator=(const X&) {
+    static_assert(sizeof(X) == 0, "an expression of concrete arrays is assigned to; give the result a name of its own. In a function that captures variables, an argument is one "
+                                  "where it is called with concrete arrays, as a loop with a first carry of ct::zeros: a first carry of the trace, ct::zeros_like(x), is a var");
+    return *this;
+  }
+  /// The elements at indices, as of a var; of traced ones in their trace.
+  template <class... I> requires (sizeof...(I) > 0) constexpr auto operator()(const I&... i) const { return elements_at(*this, i...); }
 
   /// The result as a constant of the trace of `beside`.
   template <class V> constexpr auto in_trace(const V& beside) const {

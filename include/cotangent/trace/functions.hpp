@@ -412,6 +412,8 @@ struct concatenate_function {
     return parts[0].b->failed() ? parts[0] : concatenate(parts, k);
   }
 };
+/// The end of a range that goes as far as its axis.
+inline constexpr extent open_end = extent(1) << 40;
 struct slice_bounds {
   extent first = 0, last = 0, step = 1;
   bool full = true, index = false;
@@ -441,7 +443,13 @@ struct slice_window {
       return;
     }
     if (r.step == 0) return x.b->fail(message{} << who << ": the step of axis " << i << " of " << x.dims() << " is 0");
-    if (is_symbol(n) && (r.first < 0 || r.last < 0 || r.step < 0))
+    if (is_symbol(n) && r.step == 1 && r.first >= 0 && (r.last < 0 || r.last == open_end)) {
+      const extent left_out = r.first - (r.last < 0 ? r.last : 0);
+      x.b->symbols.require_at_least(n, left_out);
+      starts.push_back(r.first), sizes.push_back(x.b->symbols.combine(symbol::difference, n, left_out)), strides.push_back(1), dropped.push_back(sizes[i]);
+      return;
+    }
+    if (is_symbol(n) && (r.first < 0 || r.last < 0 || r.last == open_end || r.step < 0))
       return x.b->fail(message{} << who << ": a range counted from the end of axis " << i << " of " << x.dims() << ", whose extent is known at run time only");
     if (r.index && (r.first < -n || r.first >= n)) return x.b->fail(message{} << "index: " << r.first << " is out of range for axis " << i << " of " << x.dims());
     const auto wrapped = [&](extent e, extent low, extent high) {
@@ -453,7 +461,7 @@ struct slice_window {
       const extent size = b > a ? (b - a + r.step - 1) / r.step : 0;
       starts.push_back(a), sizes.push_back(size), strides.push_back(r.step);
     } else {
-      const extent a = wrapped(r.first, -1, n - 1), b = r.last < -n ? -1 : wrapped(r.last, -1, n - 1);
+      const extent a = wrapped(r.first, -1, n - 1), b = r.last < -n || r.last == open_end ? -1 : wrapped(r.last, -1, n - 1);
       const extent size = a > b ? (a - b - r.step - 1) / -r.step : 0;
       starts.push_back(size > 0 ? a + (size - 1) * r.step : 0), sizes.push_back(size), strides.push_back(-r.step);
       flipped.push_back(i);
@@ -650,7 +658,7 @@ struct diagonal_function {
     if (x.b->failed()) return x;
     const extent m = x.dims()[rank - 2], n = x.dims()[rank - 1];
     if (is_symbol(m) || is_symbol(n)) {
-      if (k != 0 || m != n) x.b->fail(message{} << "diagonal: of run-time extents only square matrices, and the main one, got " << x.dims());
+      if (k != 0 || !x.b->symbols.unify(m, n)) x.b->fail(message{} << "diagonal: of run-time extents only square matrices, and the main one, got " << x.dims());
       if (x.b->failed()) return x;
       const value eye = eq(iota(*x.b, dtype::int32, x.dims(), rank - 2), iota(*x.b, dtype::int32, x.dims(), rank - 1));
       return reduce_sum(select(eye, x, zeros_like(x)), {rank - 1});
@@ -686,7 +694,10 @@ constexpr value clamped_start(value i, value x, int axis, extent size) {
   const value last = is_symbol(n) || is_symbol(size) ? extent_like(i, n) - extent_like(i, size) : full_like(i, double(n - size));
   return clamp(zeros_like(i), from_start(i, n), last);
 }
-constexpr value index_dtype(value i) { return convert(i, size_of(i.type()) == 8 || i.type() == dtype::uint32 ? dtype::int64 : dtype::int32); }
+constexpr value index_dtype(value i) {
+  if (!is_integer(i.type()) && i.type() != dtype::boolean) i.b->fail(message{} << "index: an index must be an integer or an array of integers, got " << i.type() << i.dims());
+  return convert(i, size_of(i.type()) == 8 || i.type() == dtype::uint32 ? dtype::int64 : dtype::int32);
+}
 
 struct roll_function {
   int axis;

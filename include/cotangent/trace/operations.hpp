@@ -33,6 +33,8 @@ template <extent I> struct index_tag {};
 template <extent I> inline constexpr index_tag<I> index{};
 template <extent First, extent Last, extent Step = 1> struct range_tag {};
 template <extent First, extent Last, extent Step = 1> inline constexpr range_tag<First, Last, Step> range{};
+/// From First to the end of the axis: NumPy's [First:], or [First::Step].
+template <extent First, extent Step = 1> inline constexpr range_tag<First, open_end, Step> range_from{};
 template <extent... E> struct low {
   static constexpr shape list{E...};
 };
@@ -492,7 +494,7 @@ template <> struct bounds_of<full_extent_tag> {
   static constexpr slice_bounds value{};
 };
 template <extent I> struct bounds_of<index_tag<I>> {
-  static constexpr slice_bounds value{I, I + 1 == 0 ? extent(1) << 40 : I + 1, 1, false, true};
+  static constexpr slice_bounds value{I, I + 1 == 0 ? open_end : I + 1, 1, false, true};
 };
 template <extent F, extent L, extent S> struct bounds_of<range_tag<F, L, S>> {
   static constexpr slice_bounds value{F, L, S, false, false};
@@ -631,6 +633,11 @@ inline constexpr unique_indices_tag unique_indices{};
 
 template <class I>
 concept index_tagged = requires { bounds_of<I>::value; };
+/// An operand for each index: 0 for what is known.
+template <class I> constexpr decltype(auto) index_operand(const I& i) {
+  if constexpr (index_tagged<I>) return 0;
+  else return (i);
+}
 template <class I> constexpr slice_bounds bounds_at() {
   if constexpr (index_tagged<I>) return bounds_of<I>::value;
   else return {};
@@ -659,17 +666,12 @@ template <class X, class... I> struct indexed_update {
     if constexpr (!(index_tagged<I> || ...)) return at_function<P>{Unique};
     else return at_places_function<P>{{bounds_at<I>()...}, {!index_tagged<I>...}, int(sizeof...(I)), Unique};
   }();
-  /// An operand for each index: 0 for what is known.
-  template <class J> static constexpr decltype(auto) operand(const J& i) {
-    if constexpr (index_tagged<J>) return 0;
-    else return (i);
-  }
   template <class P, class U, std::size_t... K, class... Tag>
   constexpr auto with(const U& update, std::index_sequence<K...>, Tag...) const {
     static_assert((std::is_same_v<Tag, unique_indices_tag> && ...), "at: the only tag of an update is ct::unique_indices");
     constexpr bool unique = sizeof...(Tag) > 0;
-    if constexpr (traced<X>) return apply<function<P, unique>>(x, as_var(x, update), index_var(x, operand(std::get<K>(indices)))...);
-    else return defer_call<false>([](const auto& v, const auto& u, const auto&... i) { return apply<function<P, (sizeof...(Tag) > 0)>>(v, as_var(v, u), index_var(v, i)...); }, x, update, operand(std::get<K>(indices))...);
+    if constexpr (traced<X>) return apply<function<P, unique>>(x, as_var(x, update), index_var(x, index_operand(std::get<K>(indices)))...);
+    else return defer_call<false>([](const auto& v, const auto& u, const auto&... i) { return apply<function<P, (sizeof...(Tag) > 0)>>(v, as_var(v, u), index_var(v, i)...); }, x, update, index_operand(std::get<K>(indices))...);
   }
 };
 /// x updated at indices of its leading axes, as x.at[i, j] in JAX: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v). An index is an
@@ -678,8 +680,21 @@ template <class X, class... I> struct indexed_update {
 /// at returns refers to x and the indices if they are concrete arrays.
 template <tensor X, class... I> constexpr auto at(const X& x, const I&... i) { return indexed_update<X, I...>{x, {i...}}; }
 
-/// a(i, ...) at traced indices: of an array or an expression as a constant of their trace.
-template <tensor A, class... I> constexpr auto constant_at(const A& a, const I&... i) { return as_var(first_traced(i...), a)(i...); }
+/// x(i, ...) of indices of these types; those that are known are in the types.
+template <class... I> struct elements_function {
+  template <class X, class... V> constexpr auto operator()(const X& x, const V&... v) const { return x(index<I>(v)...); }
+
+ private:
+  template <class J, class V> static constexpr auto index(const V& v) {
+    if constexpr (index_tagged<J>) return J{};
+    else return v;
+  }
+};
+/// The elements of an array or an expression at indices: as a constant of the trace of indices that are traced.
+template <tensor A, class... I> constexpr auto elements_at(const A& a, const I&... i) {
+  if constexpr ((traced<I> || ...)) return as_var(first_traced(i...), a)(i...);
+  else return defer_call<false>(elements_function<I...>{}, a, index_operand(i)...);
+}
 
 template <int Indices, shape Dims> struct too_many_indices {
   constexpr message operator()() const {
