@@ -126,13 +126,21 @@ constexpr value windowed(value x, const window_form& w, const shown_once& once) 
     const window_form inner{window_p::part(c, 0), window_p::part(c, 1), window_p::part(c, 2)};
     window_form both = w;
     bool fits = true;
-    for (int i = 0; i < w.dims.rank; ++i) {
-      const extent inside = c[0].dims()[i];
+    shape first = filled(w.dims.rank, 0), shown = c[0].dims();  // the part that the inner window shows, where that is not all
+    for (int i = 0; i < w.dims.rank && fits; ++i) {
+      const extent inside = shown[i];
       if (w.keeps(i, n.dims[i])) both.wraps[i] = inner.wraps[i];
-      else if (!inner.keeps(i, inside)) fits = fits && inner.wraps[i] == w.wraps[i] && (w.wraps[i] != 0 ? n.dims[i] == inside : inner.shows_all(i, inside));
-      both.offsets[i] += inner.offsets[i];
+      else if (!inner.keeps(i, inside)) {
+        fits = inner.wraps[i] == w.wraps[i];
+        if (w.wraps[i] != 0) fits = fits && n.dims[i] == inside;
+        else if (fits && !inner.shows_all(i, inside)) {
+          first[i] = std::max(inner.offsets[i], extent(0)), shown[i] = std::min(inside, inner.dims[i] + inner.offsets[i]) - first[i];
+          fits = !is_symbol(inside) && !is_symbol(inner.dims[i]) && shown[i] > 0;
+        }
+      }
+      both.offsets[i] += inner.offsets[i] - first[i];
     }
-    if (fits) return windowed(c[0], both, once);
+    if (fits) return windowed(shown == c[0].dims() ? c[0] : slice(c[0], first, shown, filled(first.rank, 1)), both, once);
   }
   if (!n.is_input() && n.op->kind == role::pointwise && n.operand_count > 0 && cost_again(x, once, cheap) <= cheap) {
     const bool zero_outside = w.only_wraps() || keeps_zero(x);
