@@ -355,11 +355,17 @@ template <class P> struct scatter_extremum : scatter_base<P> {
 };
 struct scatter_min_p : scatter_extremum<scatter_min_p> {
   static constexpr std::string_view name = "scatter_min";
-  template <class T> static constexpr T combine(T a, T b) { return b < a || b != b ? b : a; }
+  template <class T> static constexpr T combine(T a, T b) {
+    const T number = b < a ? b : a;  // one instruction, where a condition with another one would be a branch
+    return b != b ? b : number;
+  }
 };
 struct scatter_max_p : scatter_extremum<scatter_max_p> {
   static constexpr std::string_view name = "scatter_max";
-  template <class T> static constexpr T combine(T a, T b) { return b > a || b != b ? b : a; }
+  template <class T> static constexpr T combine(T a, T b) {
+    const T number = b > a ? b : a;
+    return b != b ? b : number;
+  }
 };
 
 /// Whether the primitive with this id writes into its first operand, which it may then overwrite.

@@ -382,7 +382,7 @@ template <class Executable> struct steps {
         });
       const char* all = copies.data();
       visit_scatters(s, [&](const auto& updates) {
-        updates.add(all, shares);
+        updates.combine(all, shares);
         all += shares * updates.copy_bytes();
       });
     }

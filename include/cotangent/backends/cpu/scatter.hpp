@@ -5,8 +5,8 @@
 /// sees its updates in their order, whatever the number of threads. A few threads look at all blocks for those of their
 /// ranges; for many of them, the blocks are sorted by ranges first, in order.
 ///
-/// A sum of many more updates than it has places may be made in copies, each of a part of the updates, which are added in order. How many
-/// depends on sizes alone. In copies points in space lie 4 numbers apart, so that each is a vector.
+/// A sum or extremum of many more updates than it has places may be made in copies, each of a part of the updates, which are combined in
+/// order. How many depends on sizes alone. In copies of sums points in space lie 4 numbers apart, so that each is a vector.
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +15,7 @@
 #include <cotangent/backends/cpu/pack.hpp>
 #include <cotangent/backends/cpu/scratch.hpp>
 #include <cotangent/compiler/scatter_places.hpp>
+#include <cotangent/primitives/reductions.hpp>
 
 namespace cotangent::host {
 
@@ -39,7 +40,7 @@ template <class P, class T> class scatter {
   }
   void run_rows(extent first, extent last) const { run_blocks(row(first), row(last)); }
   void run() const {
-    if constexpr (adds_up)
+    if constexpr (has_copies)
       if (const extent count = copies(); count > 1) return run_copies(count);
     run_blocks(0, places_.blocks);
   }
@@ -47,17 +48,17 @@ template <class P, class T> class scatter {
   /// How many copies of the result are worth while; 1: none.
   extent copies() const {
     constexpr extent fewest = 4, most = 8, updates = 12;  // for each number of a copy
-    if constexpr (!adds_up) return 1;
+    if constexpr (!has_copies) return 1;
     const extent all = x_.dims.size(), worthy = all > 0 ? places_.blocks * places_.size / (updates * all) : 1;
     return worthy < fewest ? 1 : smaller(worthy, most);
   }
   extent copy_bytes() const { return divide_up(copy_size() * extent(sizeof(T)), 64) * 64; }
   /// The same updates into a copy.
   scatter into(char* copy) const { return {*this, reinterpret_cast<T*>(copy)}; }
-  /// A copy before any update: -0 + x is x.
-  void clear() const { std::fill(y_, y_ + copy_size(), T(-0.0)); }
-  /// Adds copies, which lie one after the other, to the result.
-  void add(const char* copies, extent count) const {
+  /// A copy before any update.
+  void clear() const { std::fill(y_, y_ + copy_size(), identity()); }
+  /// Combines copies, which lie one after the other, into the result.
+  void combine(const char* copies, extent count) const {
     const T* const from = reinterpret_cast<const T*>(copies);
     const extent all = x_.dims.size(), step = copy_bytes() / extent(sizeof(T));
     constexpr extent part = 3 * 4096;
@@ -76,7 +77,13 @@ template <class P, class T> class scatter {
   }
 
  private:
-  static constexpr bool adds_up = std::is_same_v<P, scatter_add_p> && !std::is_same_v<T, bool>;
+  static constexpr bool adds = std::is_same_v<P, scatter_add_p>, least = std::is_same_v<P, scatter_min_p>;
+  static constexpr bool has_copies = (adds || least || std::is_same_v<P, scatter_max_p>) && !std::is_same_v<T, bool>;
+  /// What combined with x is x: of sums -0.
+  static constexpr T identity() {
+    if constexpr (adds || !has_copies) return T(-0.0);
+    else return std::conditional_t<least, reduce_min_p, reduce_max_p>::template identity<T>();
+  }
   static constexpr extent at_once = 256, most_ranges = 64, side_by_side = 4;
   using point = pack<T, 4>;
   const scatter_places places_;
@@ -89,7 +96,7 @@ template <class P, class T> class scatter {
   scatter(const scatter& of, T* copy)
       : places_(of.are_points() ? of.places_.with_rows(4) : of.places_), x_(of.x_), rows_(of.rows_), y_(copy), u_(of.u_), points_(of.are_points()) {}
 
-  bool are_points() const { return points_ || (places_.are_rows(3) && x_.dims.size() % 3 == 0); }
+  bool are_points() const { return adds && (points_ || (places_.are_rows(3) && x_.dims.size() % 3 == 0)); }
   extent copy_size() const { return are_points() ? x_.dims.size() / 3 * 4 : x_.dims.size(); }
 
   /// The first block of a row.
@@ -106,14 +113,15 @@ template <class P, class T> class scatter {
       for (extent share = 0; share < count; ++share) run_share(share, [](const scatter& copy, extent begin, extent end) { copy.run_blocks(begin, end); });
     else
       parallel_for(count, [&](extent share) { run_share(share, [](const scatter& copy, extent begin, extent end) { copy.in_order(begin, end); }); });
-    add(memory.data(), count);
+    combine(memory.data(), count);
   }
   void run_blocks(extent begin, extent end) const {
     const extent blocks = end - begin;
     if (blocks == 0 || places_.size == 0 || x_.dims.size() == 0) return;
-    constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32;
+    constexpr extent many_blocks = 4096, much_work = 1 << 15, most = extent(1) << 32, near_bytes = 1 << 22;
     const bool shares = blocks >= many_blocks && blocks * places_.size >= much_work;
-    if (shares && num_threads() > 1 && !many_threads()) by_threads(begin, end, num_threads());
+    const bool waits = places_.size > 1 || places_.span * extent(sizeof(T)) > near_bytes;  // longer than it takes to find the places
+    if (shares && waits && num_threads() > 1 && !many_threads()) by_threads(begin, end, num_threads());
     else if (shares && many_threads() && end < most && places_.span < most) by_ranges(begin, end);
     else in_order(begin, end);
   }
