@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <random>
 
 #include "check_derivatives.hpp"
 
@@ -35,6 +37,23 @@ template <class A> std::vector<std::int32_t> order(const A& x, bool descending) 
     return less(a, b) || (!less(b, a) && i < k);
   });
   return indices;
+}
+
+constexpr auto all_orders = [](auto x) {
+  return std::tuple(ct::argsort(x), ct::argsort(x, ct::descending), ct::sort(x), ct::sort(x, ct::descending));
+};
+
+/// Checks all orders of x, whose elements keep their bits. `orders` is the program all_orders.
+template <class T> void check_orders(const auto& orders, const ct::array<T, ct::dyn>& x) {
+  const auto [up, down, ascending, descending] = orders(x);
+  const auto check = [&](const std::vector<std::int32_t>& want, const auto& indices, const auto& sorted) {
+    CHECK(std::equal(want.begin(), want.end(), indices.data(), indices.data() + indices.size()));
+    ct::extent others = 0;
+    for (ct::extent i = 0; i < x.size(); ++i) others += std::memcmp(sorted.data() + i, x.data() + want[std::size_t(i)], sizeof(T)) != 0;
+    CHECK(others == 0);
+  };
+  check(order(x, false), up, ascending);
+  check(order(x, true), down, descending);
 }
 
 }  // namespace
@@ -120,4 +139,68 @@ TEST_CASE("lines of run-time length, long ones, many, on any number of threads")
   ct::set_num_threads(2);
   CHECK_THROWS_AS(ct::jit(both)(ct::array<double, ct::dyn>({4})), ct::shape_error);
   check_jit([](auto v) { return std::tuple(ct::sort<0>(v), ct::sort<1>(v)); }, 0, between<float, 130, 70>(-1, 1));
+}
+
+TEMPLATE_TEST_CASE("long lines are in the order of the standard library, equal elements in theirs", "", float, double, bool, std::int8_t, std::uint8_t,
+                   std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, ct::half, ct::bfloat16) {
+  using T = TestType;
+  constexpr bool is_real = std::is_floating_point_v<T> || std::is_same_v<T, ct::half> || std::is_same_v<T, ct::bfloat16>;
+  const auto orders = ct::jit(all_orders);
+  std::mt19937_64 bits(7);
+  for (const ct::extent n : {1, 2, 94, 95, 96, 97, 256, 1000, 2047, 2048, 2049, 10000, 65535, 65536, 70001}) {
+    ct::array<T, ct::dyn> x({n});
+    const auto check = [&](const char* what, auto element) {
+      INFO(what << ", " << n);
+      for (ct::extent i = 0; i < n; ++i) x.data()[i] = element(i);
+      check_orders(orders, x);
+    };
+    // Numbers of all magnitudes and both signs; for real ones also infinities, NaNs of several bits and zeros of both signs.
+    const auto any = [&](ct::extent) {
+      const std::uint64_t b = bits();
+      T y{};
+      if constexpr (std::is_same_v<T, bool>) y = b & 1;
+      else std::memcpy(static_cast<void*>(&y), &b, sizeof(T));
+      return y;
+    };
+    const auto small = [](double y) { return std::is_unsigned_v<T> ? T(float(std::abs(y))) : T(float(y)); };
+    check("any", any);
+    check("ties", [&](ct::extent) { return small(double(bits() % 17) - 8); });
+    check("all equal", [&](ct::extent) { return small(-3); });
+    check("two numbers", [&](ct::extent i) { return i == n / 2 ? any(i) : small(5); });
+    check("ascending", [&](ct::extent i) { return small(double(i * 100 / n) - 50); });
+    check("descending", [&](ct::extent i) { return small(50 - double(i * 100 / n)); });
+    check("last out of order", [&](ct::extent i) { return i == n - 1 ? small(-60) : small(double(i * 100 / n) - 50); });
+    if constexpr (is_real) {
+      const float special[] = {0, -0.0f, NAN, -NAN, INFINITY, -INFINITY, 1, -1};
+      check("zeros", [&](ct::extent) { return T(special[bits() % 2]); });
+      check("special", [&](ct::extent) { return T(special[bits() % 8]); });
+      check("special among others", [&](ct::extent i) { return bits() % 4 == 0 ? T(special[bits() % 8]) : any(i); });
+    }
+    if constexpr (sizeof(T) == 8) {
+      const auto around = [&](auto distances) {
+        return [&, distances](ct::extent) { return T(T(1 << 30) * T(bits() % 5) + T(bits() % distances)); };
+      };
+      check("a few alike in their first bits", [&](ct::extent i) {
+        return i % 9 == 0 ? any(i) : T(T(bits() % 1000000) * T(1000003) + T(bits() % 8));
+      });
+      check("many alike in their first bits", [&](ct::extent i) { return i % 1000 == 0 ? any(i) : around(100u)(i); });
+      check("all alike in their first bits", around(1000000u));
+    }
+  }
+}
+
+TEST_CASE("long lines along other axes, many of them, a large part of one, on any number of threads") {
+  const auto all = [](auto v) {
+    return std::tuple(ct::argsort<0>(v), ct::argsort<1>(v, ct::descending), std::get<1>(ct::top_k<100>(v)), std::get<1>(ct::top_k<7>(v)));
+  };
+  check_jit(all, 0, between<float, 130, 170>(-1, 1));
+  check_jit(all, 0, with_ties<double, 97, 300>());
+  const auto orders = ct::jit(all_orders);
+  ct::array<float, ct::dyn> x({200001});
+  for (ct::extent i = 0; i < x.size(); ++i) x(i) = float((i * 2654435761u) % 100003) - (i % 3 == 0 ? 70000.f : 50000.f);
+  for (int threads : {1, 2, 3, 40}) {
+    ct::set_num_threads(threads);
+    check_orders<float>(orders, x);
+  }
+  ct::set_num_threads(2);
 }
