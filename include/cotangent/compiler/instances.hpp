@@ -89,6 +89,13 @@ constexpr bool gains_by_elements(const graph& g, int n, const element_limits& li
   return false;
 }
 
+/// How many products each element of node n, a product, is the sum of, per instance.
+constexpr extent terms_of_product(const graph& g, int n, const element_limits& limits) {
+  extent terms = 1;
+  for (extent axis : dot_general_p::dimensions(call_at(g, n)).lhs_contracted)
+    if (const extent e = g[g.operand(n, 0)].dims[int(axis)]; !limits.is_instances(e)) terms *= e;
+  return terms;
+}
 /// Whether node n is a product of all instances with one matrix, of two batches of instances, or a sum of products over the
 /// instances, that is large enough for a matrix product.
 constexpr bool is_matrix_product(const graph& g, int n, const element_limits& limits) {
@@ -104,9 +111,7 @@ constexpr bool is_matrix_product(const graph& g, int n, const element_limits& li
   };
   const bool over = any_instances(d.lhs_contracted, l), batch = any_instances(d.lhs_batch, l);
   const bool of_left = any_instances(d.lhs_free(l.rank), l), of_right = any_instances(d.rhs_free(r.rank), r);
-  extent terms = 1;
-  for (extent axis : d.lhs_contracted)
-    if (!limits.is_instances(l[int(axis)])) terms *= l[int(axis)];
+  const extent terms = terms_of_product(g, n, limits);
   if (over && (of_left || of_right)) return true;
   if (of_left && of_right) return terms > few_terms;
   return !batch && (over || of_left || of_right) && terms * element_form(x.dims, limits).count > few_products;
@@ -120,9 +125,9 @@ constexpr bool is_factorization(const node& x) { return x.op->kind == role::opaq
 /// scatters, and, if `all` is not asked for, by what runs by itself, such as a sort.
 constexpr bool has_elements(const graph& g, const element_limits& limits, bool all = false, bool apart = false) {
 #ifdef __clang__  // whose constant evaluation stops after fewer steps
-  constexpr extent most_elements = 1 << 12;  // before structural zeros are gone
+  constexpr extent most_elements = 1 << 12, terms_worth = 0;  // before structural zeros are gone
 #else
-  constexpr extent most_elements = 1 << 14;
+  constexpr extent most_elements = 1 << 14, terms_worth = 5;  // of two more terms of a product, in elements
 #endif
   extent longest_row = 16;                   // of a reduction of instances; longer ones are better spread over lanes
   if (!g.error.empty() || !g.subgraphs.empty()) return false;
@@ -153,6 +158,7 @@ constexpr bool has_elements(const graph& g, const element_limits& limits, bool a
       if (from.count > (instances ? 1 : 4) * longest_row * form.count) return false;
     }
     total += form.count;
+    if (x.op_id == primitive_of<dot_general_p>.id) total += form.count * (terms_of_product(g, n, limits) - 1) * terms_worth / 2;
   }
   return total <= most_elements;
 }
