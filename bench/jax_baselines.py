@@ -596,6 +596,32 @@ def membrane():
     return "gradient of the energy of a membrane [1024, 1024], zero around", jax.grad(energy), (uniform(-1, 1, 1024, 1024), jnp.float32(0.3))
 
 
+def wave():
+    def padded(difference, *sides):
+        return jnp.pad(difference, sides)
+
+    def step(e, h, g, c):
+        h1, g1 = h + 0.5 * padded(jnp.diff(e, axis=0), (0, 1), (0, 0)), g + 0.5 * padded(jnp.diff(e, axis=1), (0, 0), (0, 1))
+        return e + c * (padded(jnp.diff(h1, axis=0), (1, 0), (0, 0)) + padded(jnp.diff(g1, axis=1), (0, 0), (1, 0)))
+
+    return "a step of a wave on staggered grids [512, 512], differences padded with zeros", step, tuple(uniform(0.1, 1, 512, 512) for _ in range(4))
+
+
+def segments_of(name, reduce, run):
+    ids = np.repeat(np.random.default_rng(1).integers(0, 1000, 100_000, np.int32), np.random.default_rng(2).geometric(1 / run, 100_000))[:100_000]
+    return lambda: (name, lambda x, ids: reduce(x, ids, 1000), (uniform(0.1, 1, 100_000), jnp.array(ids)))
+
+
+places = (
+    lambda: ("the order of 100,000 integers", jnp.argsort, (jnp.array(np.random.default_rng(1).integers(-(1 << 29), 1 << 29, 100_000, np.int32)),)),
+    lambda: ("100,000 numbers sorted", jnp.sort, (uniform(0.1, 1, 100_000),)),
+    segments_of("sums of 100,000 numbers in 1,000 segments", jax.ops.segment_sum, 1),
+    segments_of("the same in runs of about 3", jax.ops.segment_sum, 3),
+    segments_of("the same in runs of about 100", jax.ops.segment_sum, 100),
+    segments_of("the largest of 100,000 numbers in each of 1,000 segments", jax.ops.segment_max, 1),
+)
+
+
 def fitted():
     def residual(p, t, y):
         return p[0] * jnp.exp(-p[1] * t) + p[2] - y
@@ -704,7 +730,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, relaxed, membrane, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *transforms):
+    for case in (bag_slope, relaxed, membrane, wave, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *places, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

@@ -26,6 +26,7 @@ namespace ct = cotangent;
 void add_convolutions();
 void add_gathered_rows();
 void add_layouts();
+void add_places();
 void add_programs();
 void add_series();
 void add_short_rows();

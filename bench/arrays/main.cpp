@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   arrays::add_gathered_rows();
   arrays::add_series();
   arrays::add_layouts();
+  arrays::add_places();
   arrays::add_transforms();
   arrays::add_convolutions();
   arrays::add_programs();

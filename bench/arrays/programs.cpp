@@ -1,4 +1,4 @@
-/// Small programs: Jacobi's iteration on what is inside of a grid, the energy of a membrane, fits of curves, quadratic forms, Jacobians and diagonal matrices, random
+/// Small programs: Jacobi's iteration on what is inside of a grid, the energy of a membrane, waves on staggered grids, fits of curves, quadratic forms, Jacobians and diagonal matrices, random
 /// numbers.
 
 #include "arrays.hpp"
@@ -44,6 +44,28 @@ void membrane_slope_by_hand(float* g, const sheet& u, const ct::array<float>& k)
     to[0] = all * row[0] - a * (above[0] + below[0]) - 2 * row[1];
     for (int j = 1; j < 1023; ++j) to[j] = all * row[j] - a * (above[j] + below[j]) - 2 * (row[j - 1] + row[j + 1]);
     to[1023] = all * row[1023] - a * (above[1023] + below[1023]) - 2 * row[1022];
+  }
+}
+
+/// A step of a wave: e at the points of a grid, h between them along either axis; differences are padded with zeros.
+constexpr auto wave = [](auto e, auto h, auto g, auto c) {
+  const auto down = [](auto f) { return f(ct::range<1, 512>) - f(ct::range<0, 511>); };
+  const auto across = [](auto f) { return f(ct::full_extent, ct::range<1, 512>) - f(ct::full_extent, ct::range<0, 511>); };
+  const auto h1 = h + 0.5f * ct::pad<ct::low<0, 0>, ct::high<1, 0>>(down(e)), g1 = g + 0.5f * ct::pad<ct::low<0, 0>, ct::high<0, 1>>(across(e));
+  return e + c * (ct::pad<ct::low<1, 0>, ct::high<0, 0>>(down(h1)) + ct::pad<ct::low<0, 1>, ct::high<0, 0>>(across(g1)));
+};
+void wave_by_hand(float* y, const grid& e, const grid& h, const grid& g, const grid& c) {
+  static float h1[2][512], zeros[512];  // of this row, and of the one before
+  for (int i = 0; i < 512; ++i) {
+    float *own = h1[i % 2], *before = h1[(i + 1) % 2], g1[512];
+    const int below = i < 511 ? i + 1 : i;  // whose difference is 0 there
+    for (int j = 0; j < 512; ++j) own[j] = h(i, j) + 0.5f * (e(below, j) - e(i, j));
+    for (int j = 0; j < 511; ++j) g1[j] = g(i, j) + 0.5f * (e(i, j + 1) - e(i, j));
+    g1[511] = g(i, 511);
+    // Row and column 0 have no difference.
+    const float *down = i > 0 ? own : zeros, *up = i > 0 ? before : zeros;
+    y[512 * i] = e(i, 0) + c(i, 0) * (down[0] - up[0]);
+    for (int j = 1; j < 512; ++j) y[512 * i + j] = e(i, j) + c(i, j) * ((down[j] - up[j]) + (g1[j] - g1[j - 1]));
   }
 }
 
@@ -147,6 +169,7 @@ void add_programs() {
     s.uniform(-1, 1, u);
     k = 0.3f;
   });
+  row<grid, grid, grid, grid>("a step of a wave on staggered grids [512, 512], differences padded with zeros", wave, wave_by_hand, some_numbers);
   row<curves, times, values>("fits of 1,000 curves to 50 points, 10 steps", fitted, fitted_by_hand, [](bench::source& s, curves& p, times& t, values& y) {
     s.uniform(0.5, 1, p), s.uniform(0, 3, t), s.uniform(-0.02, 0.02, y);
     for (int i = 0; i < 1000; ++i)

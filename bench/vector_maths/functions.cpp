@@ -161,8 +161,8 @@ template <class F, class T> void each_vector(numbers<T>& v, F f) {
   }
 }
 
-/// Rows for the function against what the libraries have of it.
-template <class Case, class T> void measure(T low, T high, T low_y = -5, T high_y = 5) {
+/// Rows for the function against what the libraries have of it. `where`: of which arguments, where they are not the usual ones.
+template <class Case, class T> void measure(T low, T high, T low_y = -5, T high_y = 5, const char* where = "") {
   constexpr int N = native_lanes<T>;
   using V = pack<T, N>;
   const auto setup = [=] {
@@ -174,7 +174,7 @@ template <class Case, class T> void measure(T low, T high, T low_y = -5, T high_
     return v;
   };
   const auto add = [=](const char* baseline, auto their_loop) {
-    const std::string name = std::string(Case::name) + (std::is_same_v<T, float> ? ", float" : ", double");
+    const std::string name = std::string(Case::name) + where + (std::is_same_v<T, float> ? ", float" : ", double");
     bench::compare("vector_maths", name, 1, baseline, [=] {
       const auto v = setup();
       const auto ours = [v] {
@@ -225,6 +225,8 @@ namespace vector_maths {
 template <class T, function_kind Kind> void add() {
   if constexpr (Kind == function_kind::elementary) {
     measure<exp_case, T>(-10, 10);
+    measure<exp_case, T>(std::is_same_v<T, float> ? T(-103) : T(-744), std::is_same_v<T, float> ? T(-88) : T(-709), -5, 5, " where it is subnormal");
+    measure<exp_case, T>(-2000, -800, -5, 5, " where it is 0");
     measure<exp2_case, T>(-10, 10);
     measure<exp10_case, T>(-10, 10);
     measure<expm1_case, T>(-4, 4);
