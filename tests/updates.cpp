@@ -1,5 +1,7 @@
 /// at(...).multiply .min .max, and many updates at once.
 
+#include <limits>
+
 #include "check_derivatives.hpp"
 
 namespace ct = cotangent;
@@ -131,21 +133,35 @@ TEST_CASE("many updates are those of a loop over them, bit by bit, on any number
   check_many_updates<float, std::int64_t, 17>();
   for (int run : {2, 15, 100}) check_many_updates<float, std::int32_t, 40001>(run);
 }
-TEST_CASE("sums of many updates in a few places, in runs of neighbours and not") {
+TEST_CASE("sums and extrema of many updates in a few places, in runs of neighbours and not, read and computed") {
   constexpr int n = 20000, places = 10;
   const auto x = ct::jit([](auto i) { return ct::astype<double>(i % 7); })(ct::array<std::int32_t, n>(ct::arange<std::int32_t, n>()));  // all sums are exact
   for (int run : {1, 3, 20, 1000, n}) {
     ct::array<std::int32_t, n> ids;
     ct::array<double, places> want{};
     ct::array<std::int32_t, places> counts{};
+    ct::array<double, places> most, least;
+    most.fill(-std::numeric_limits<double>::infinity()), least.fill(std::numeric_limits<double>::infinity());
     for (int k = 0; k < n; ++k) {
       ids(k) = (k / run * 7919) % (places + 2) - 1;  // -1 and `places` are outside
-      if (ids(k) >= 0 && ids(k) < places) want(ids(k)) += x(k), ++counts(ids(k));
+      if (ids(k) < 0 || ids(k) >= places) continue;
+      want(ids(k)) += x(k), ++counts(ids(k));
+      most(ids(k)) = std::max(most(ids(k)), x(k) * (k % 1000)), least(ids(k)) = std::min(least(ids(k)), x(k) - k % 1000);
     }
     const auto at = ct::where(ct::array<bool, n>(ids < 0), places, ids);
     const auto [sums, numbers] = ct::jit([](auto x, auto at) { return std::tuple(ct::segment_sum<places>(x, at), ct::segment_sum<places>(ct::ones_like(at), at)); })(x, ct::array<std::int32_t, n>(at));
     CHECK(sums == want);
     CHECK(numbers == counts);
+    const auto factors = ct::array<double, n>(ct::astype<double>(ct::arange<std::int32_t, n>() % 1000));
+    const auto extrema = [](auto products, auto differences, auto at) { return std::tuple(ct::segment_max<places>(products, at), ct::segment_min<places>(differences, at)); };
+    for (int threads : {1, 2, 5}) {
+      ct::set_num_threads(threads);
+      const auto read = ct::jit(extrema)(ct::array<double, n>(x * factors), ct::array<double, n>(x - factors), ct::array<std::int32_t, n>(at));
+      const auto computed = ct::jit([=](auto x, auto f, auto at) { return extrema(x * f, x - f, at); })(x, factors, ct::array<std::int32_t, n>(at));
+      CHECK((std::get<0>(read) == most && std::get<1>(read) == least));
+      CHECK((std::get<0>(computed) == most && std::get<1>(computed) == least));
+    }
+    ct::set_num_threads(2);
   }
 }
 

@@ -1,5 +1,5 @@
-/// Small programs: Jacobi's iteration on what is inside of a grid, the energy of a membrane, waves on staggered grids, fits of curves, quadratic forms, Jacobians and diagonal matrices, random
-/// numbers.
+/// Small programs: Jacobi's iteration on what is inside of a grid, the energy of a membrane, waves on staggered grids, fits of curves, quadratic
+/// forms, Jacobians and diagonal matrices, random numbers.
 
 #include "arrays.hpp"
 
@@ -47,7 +47,7 @@ void membrane_slope_by_hand(float* g, const sheet& u, const ct::array<float>& k)
   }
 }
 
-/// A step of a wave: e at the points of a grid, h between them along either axis; differences are padded with zeros.
+/// A step of a wave: e at the points of a grid, h and g between them along one axis and the other; differences are padded with zeros.
 constexpr auto wave = [](auto e, auto h, auto g, auto c) {
   const auto down = [](auto f) { return f(ct::range<1, 512>) - f(ct::range<0, 511>); };
   const auto across = [](auto f) { return f(ct::full_extent, ct::range<1, 512>) - f(ct::full_extent, ct::range<0, 511>); };
