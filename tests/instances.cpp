@@ -248,6 +248,35 @@ TEST_CASE("rows of any width are read whole or in part") {
   check_rows_of<float, 16>();
 }
 
+/// [n] -> [n, Width], whose last row lies before a page that cannot be touched.
+template <class T, int Width> void check_written_rows(ct::extent n) {
+  const auto row = []<int... K>(std::integer_sequence<int, K...>) {
+    return [](auto x) { return ct::stack<0>((x * T(K + 1) - T(K))...); };
+  }(std::make_integer_sequence<int, Width>());
+  ct::array<T, ct::dyn> x({n});
+  for (ct::extent i = 0; i < n; ++i) x(i) = T(i * 5 % 7 - 3);
+  const guarded_buffer memory(std::size_t(n * Width) * sizeof(T));
+  T* const to = memory.as<T>();
+  ct::jit(ct::vmap(row)).into(ct::view<T, ct::dyn, Width>(to, {n, Width}))(x);
+  ct::extent wrong = 0;
+  for (ct::extent i = 0; i < n; ++i)
+    for (int k = 0; k < Width; ++k) wrong += to[i * Width + k] != T(x(i) * T(k + 1) - T(k));
+  INFO(n << " rows of " << Width);
+  CHECK(wrong == 0);
+}
+template <class T, int... Width> void check_all_written_rows() {
+  for (ct::extent n : {0, 1, 7, 15, 16, 17, 31, 64, 70}) (check_written_rows<T, Width>(n), ...);
+}
+TEST_CASE("rows of any width are written whole, to their end and no further") {
+  check_all_written_rows<float, 5, 6, 7, 9, 17, 20, 21, 36>();
+  check_all_written_rows<double, 5, 9, 10, 13>();
+  check_all_written_rows<std::int32_t, 6, 23>();
+  check_all_written_rows<std::int8_t, 6, 33>();
+  check_written_rows<float, 6>(1400003);  // past the caches
+  check_written_rows<float, 20>(420003);
+  check_written_rows<double, 9>(470003);
+}
+
 /// The ends of rows times the sum of their squares.
 template <ct::extent Width> constexpr auto of_ends = [](auto r) { return (r(ct::index<0>) + 2 * r(ct::index<Width - 1>)) * ct::sum(r * r); };
 /// Rows of a table that begins or ends where the memory does, the first and the last one among them.

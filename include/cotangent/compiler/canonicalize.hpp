@@ -528,12 +528,19 @@ constexpr value inverse_of(value c) {
   return inverse >= least || inverse <= -least ? constant(*c.b, c.type(), c.dims(), inverse) : value();
 }
 
-/// Per node, whether the graph has its reciprocal.
+/// Whether n is another number where that exists, and NaN elsewhere, as the results of factorizations are.
+constexpr bool is_checked(const graph& g, int n) {
+  return g[n].op_id == primitive_of<select_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 2)], std::numeric_limits<double>::quiet_NaN());
+}
+
+/// Per node, whether the graph has its reciprocal, or that of what it is where that exists.
 constexpr flag_list with_reciprocals(const graph& g) {
   flag_list with;
   with.assign(g.nodes.size(), false);
   for (int n = 0; n < g.size(); ++n)
     if (g.nodes.items[n].op_id == primitive_of<div_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 0)], 1)) with[std::size_t(g.operand(n, 1))] = true;
+  for (int n = 0; n < g.size(); ++n)
+    if (is_checked(g, n) && with.items[g.operand(n, 1)]) with.items[n] = true;
   return with;
 }
 
@@ -717,7 +724,13 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
         else if (product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
         if (!v.b) v = mul(c[0], inverse);
       }
-    } else if (op == primitive_of<div_p>.id && with_reciprocal.items[g.operand(n, 1)] && !is_constant(c[0])) v = mul(c[0], full_like(c[0], 1) / c[1]);
+    } else if (op == primitive_of<div_p>.id && with_reciprocal.items[g.operand(n, 1)]) {
+      const int y = g.operand(n, 1);
+      const auto operand = [&](int k) { return r.map.items[g.operand(y, k)]; };
+      const value one = full_like(c[0], 1);
+      if (is_checked(g, y) && with_reciprocal.items[g.operand(y, 1)]) v = mul(c[0], select(operand(0), one / operand(1), operand(2)));
+      else if (!is_constant(c[0])) v = mul(c[0], one / c[1]);
+    }
     else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
       const auto is_number = [](value x) { return is_constant(x) && constant_value(x) == constant_value(x); };
       const int k = is_number(c[0]) ? 0 : is_number(c[1]) ? 1 : -1;

@@ -279,6 +279,10 @@ struct sqrt_p : floating<sqrt_p> {
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return sqrt(z[0]); }
   static constexpr double flops = 4;
   static constexpr value derivative(const call& c, int, value g) { return g * (0.5 / c.result); }
+  static constexpr value simplify(const call& c) {
+    const value r = known(c, 0, 0);
+    return r ? r : known(c, 1, 1);
+  }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sqrt(x); }
 };
 struct rsqrt_p : floating<rsqrt_p> {

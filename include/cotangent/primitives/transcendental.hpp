@@ -19,6 +19,7 @@ struct exp_p : floating<exp_p> {
   static constexpr std::string_view name = "exp";
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return exp(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * c.result; }
+  static constexpr value simplify(const call& c) { return known(c, 0, 1); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return exp(x); }
 };
 struct exp2_p : floating<exp2_p> {
@@ -43,6 +44,7 @@ struct log_p : floating<log_p> {
   static constexpr std::string_view name = "log";
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return log(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g / c[0]; }
+  static constexpr value simplify(const call& c) { return known(c, 1, 0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return log(x); }
 };
 struct log2_p : floating<log2_p> {
@@ -67,12 +69,14 @@ struct sin_p : floating<sin_p> {
   static constexpr std::string_view name = "sin";
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return sin(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return g * cos(c[0]); }
+  static constexpr value simplify(const call& c) { return known(c, 0, 0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return sin(x); }
 };
 struct cos_p : floating<cos_p> {
   static constexpr std::string_view name = "cos";
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return cos(z[0]); }
   static constexpr value derivative(const call& c, int, value g) { return -(g * sin(c[0])); }
+  static constexpr value simplify(const call& c) { return known(c, 0, 1); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V x) { return cos(x); }
 };
 struct tan_p : floating<tan_p> {

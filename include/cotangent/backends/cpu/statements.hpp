@@ -525,6 +525,9 @@ template <const auto& Table, int Begin, int K, class T, int Operand, class E> CO
 }
 template <const auto& Table, int Begin, int K> inline constexpr int tile_column = facts::member_column(Table.tile_members[Begin + K]);
 
+/// The lanes that rows of so many elements take in registers of `lanes`: no fewer than those of the shortest vector that the machine has.
+template <class T> constexpr int lanes_of_rows(int elements, int lanes) { return std::min(std::max(int(std::bit_ceil(unsigned(elements))), 16 / int(sizeof(T))), lanes); }
+
 /// Runs a tile, whose first member has this form.
 template <class Form> struct tile {
   static constexpr bool is_possible = false;
@@ -547,19 +550,17 @@ template <class T, int B, class A, class... X> struct tile<load<T, B, A, X...>> 
       const auto load = [&](const auto& offset, auto has_before) COTANGENT_EXPANDED {
         load_blocks<Table, Begin, 0, columns, has_before()>(e, p, offset, std::integer_sequence<int, K...>());
       };
-      if constexpr (sizeof...(X) == 1 && columns < fewest<lanes>) e.template with_offsets_behind<fewest<lanes> - columns>(load, A{}, X{}...);
+      constexpr int fewest = lanes_of_rows<T>(1, lanes);
+      if constexpr (sizeof...(X) == 1 && columns < fewest) e.template with_offsets_behind<fewest - columns>(load, A{}, X{}...);
       else e.with_offsets([&](const auto& offset) COTANGENT_EXPANDED { load(offset, std::false_type()); }, A{}, X{}...);
     }
   }
 
  private:
-  /// The elements of the shortest vector that the machine has.
-  template <int Lanes> static constexpr int fewest = std::min(Lanes, 16 / int(sizeof(T)));
   /// Columns First to Columns - 1, a vector's lanes of them at a time.
   template <const auto& Table, int Begin, int First, int Columns, bool HasBefore, class E, class Offset, int... K>
   static COTANGENT_HOST_INLINE void load_blocks(E& e, const T* p, const Offset& offset, std::integer_sequence<int, K...> members) {
-    constexpr int lanes = E::lanes, block = std::min(Columns - First, lanes);
-    constexpr int width = std::max(int(std::bit_ceil(unsigned(block))), fewest<lanes>);
+    constexpr int lanes = E::lanes, block = std::min(Columns - First, lanes), width = lanes_of_rows<T>(block, lanes);
     pack<T, lanes> columns[width];
     if constexpr (HasBefore) {  // read as well, so that a row is a plain load
       const T* before = p + First - (width - block);
@@ -590,13 +591,36 @@ template <class T, int B, class A, class X> struct tile<load_ahead<T, B, A, X>> 
     tile<load<T, B, A, X>>::template run<Table, Begin>(e, members);
   }
 };
-/// Stores lane by lane of transposed registers, or of rows of a few elements put side by side.
+/// Rows of some columns, one column per register: whole registers of the first columns, and of the rest some rows beside each other.
+template <class T, int Lanes, int Columns> struct tile_rows {
+  static constexpr int blocks = Columns / Lanes, rest = Columns % Lanes, width = lanes_of_rows<T>(std::max(rest, 1), Lanes);
+  pack<T, Lanes> whole[std::max(blocks, 1)][Lanes], last[width];
+
+  COTANGENT_HOST_INLINE void transpose_columns() {
+    for (int b = 0; b < blocks; ++b) transpose(whole[b]);
+    if constexpr (rest > 0) {
+      for (int k = rest; k < width; ++k) last[k] = last[0];
+      transpose(last);
+    }
+  }
+  /// Row I. `Behind`: what is behind it may be overwritten.
+  template <int I, bool Behind> COTANGENT_HOST_INLINE void store(T* to) const {
+    for (int b = 0; b < blocks; ++b) whole[b][I].store(to + b * Lanes);
+    if constexpr (rest > 0) {
+      const auto row = lanes_from<width, I / width * width>(last[I % width]);
+      if constexpr (Behind || rest == width) row.store(to + blocks * Lanes);
+      else row.store(to + blocks * Lanes, rest);
+    }
+  }
+};
+
+/// Stores rows of a few elements side by side, and others row by row.
 template <class T, int B, class A> struct tile<store<T, B, A>> {
   static constexpr bool is_possible = true;
   template <class E> static constexpr extent stride = lane_stride<typename E::layout, A>;
-  template <class E, int Columns> static constexpr bool runs = E::lanes * int(sizeof(T)) <= native_bytes && (2 * Columns >= E::lanes || Columns <= facts::short_row);
+  template <class E, int Columns> static constexpr bool runs = E::lanes * int(sizeof(T)) <= native_bytes && (sizeof(T) >= 4 || 2 * Columns >= E::lanes || Columns <= facts::short_row);
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...>) {
-    constexpr int lanes = E::lanes, columns = int(sizeof...(K)), blocks = (columns + lanes - 1) / lanes;
+    constexpr int lanes = E::lanes, columns = int(sizeof...(K));
     T* p = e.template address<T, B>(A{});
     prefetch_rows<true, typename E::layout, lanes>(p, columns, stride<E>, e.at.slots);
     if constexpr (columns <= facts::short_row && columns <= lanes) {
@@ -612,25 +636,25 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
         (void)done;
       }
     } else {
-      pack<T, lanes> rows[blocks][lanes];
-      transpose_members<Table, Begin, K...>(e, rows);
-      for (int i = 0; i < lanes; ++i, p += stride<E>) {
-        if (E::partial && i >= e.count) break;
-        for (int b = 0; b < columns / lanes; ++b) rows[b][i].store(p + b * lanes);
-        if constexpr (columns % lanes > 0) rows[blocks - 1][i].store(p + columns / lanes * lanes, columns % lanes);
-      }
+      const auto rows = rows_of_members<Table, Begin, K...>(e);
+      each_number<lanes>([&](auto i) COTANGENT_EXPANDED {
+        if (!E::partial || i < e.count) rows.template store<i(), false>(p + i * stride<E>);
+      });
     }
   }
 
  protected:
-  /// The members' registers, as columns, into rows.
-  template <const auto& Table, int Begin, int... K, class E, int Blocks>
-  static COTANGENT_HOST_INLINE void transpose_members(E& e, pack<T, E::lanes> (&rows)[Blocks][E::lanes]) {
+  template <const auto& Table, int Begin, int... K, class E> static COTANGENT_HOST_INLINE auto rows_of_members(E& e) {
     constexpr int lanes = E::lanes;
-    const int done[] = {0, (rows[K / lanes][K % lanes] = tile_register<Table, Begin, K, T, 1>(e), 0)...};
+    tile_rows<T, lanes, int(sizeof...(K))> rows;
+    const auto column = [&](auto k) COTANGENT_EXPANDED -> auto& {
+      if constexpr (k() / lanes < rows.blocks) return rows.whole[k() / lanes][k() % lanes];
+      else return rows.last[k() % lanes];
+    };
+    const int done[] = {0, (column(std::integral_constant<int, K>()) = tile_register<Table, Begin, K, T, 1>(e), 0)...};
     (void)done;
-    for (int k = int(sizeof...(K)); k < Blocks * lanes; ++k) rows[k / lanes][k % lanes] = rows[0][0];
-    for (int b = 0; b < Blocks; ++b) transpose(rows[b]);
+    rows.transpose_columns();
+    return rows;
   }
 };
 /// Where rows of all lanes lie one behind the other, in a large array that nothing reads soon, they are put side by side first, and then go
@@ -638,18 +662,16 @@ template <class T, int B, class A> struct tile<store<T, B, A>> {
 template <class T, int B, class A> struct tile<store_once<T, B, A>> : tile<store<T, B, A>> {
   using cached = tile<store<T, B, A>>;
   template <const auto& Table, int Begin, class E, int... K> static COTANGENT_HOST_INLINE void run(E& e, std::integer_sequence<int, K...> members) {
-    constexpr int lanes = E::lanes, columns = int(sizeof...(K)), blocks = (columns + lanes - 1) / lanes, bytes = lanes * int(sizeof(T));
+    constexpr int lanes = E::lanes, columns = int(sizeof...(K)), bytes = lanes * int(sizeof(T));
     if constexpr (bytes >= 16 && cached::template stride<E> == columns)
       if (T* const p = e.template address<T, B>(A{}); is_streamed(e, p, columns)) {
         if constexpr (columns <= facts::short_row && columns <= lanes) {
           const pack<T, lanes> values[columns] = {tile_register<Table, Begin, K, T, 1>(e)...};
           (rows_of_columns<columns, K>(values).store_once(p + K * lanes), ...);
         } else {
-          pack<T, lanes> rows[blocks][lanes];
-          cached::template transpose_members<Table, Begin, K...>(e, rows);
+          const auto rows = cached::template rows_of_members<Table, Begin, K...>(e);
           alignas(bytes) T together[(columns + 1) * lanes];
-          for (int i = 0; i < lanes; ++i)  // the next row overwrites what is behind a row
-            for (int b = 0; b < blocks; ++b) rows[b][i].store(together + i * columns + b * lanes);
+          each_number<lanes>([&](auto i) COTANGENT_EXPANDED { rows.template store<i(), true>(together + i * columns); });
           for (int k = 0; k < columns; ++k) pack<T, lanes>::load(together + k * lanes).store_once(p + k * lanes);
         }
         return;

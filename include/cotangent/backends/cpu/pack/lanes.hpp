@@ -38,6 +38,17 @@ template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> upper(pack<T, N> 
   }
 }
 
+/// Lanes First, First + 1, ... of a pack in one register.
+template <int W, int First, class T, int N> COTANGENT_HOST_INLINE pack<T, W> lanes_from(pack<T, N> x) {
+  static_assert(pack<T, N>::parts == 1 && W > 1);
+  if constexpr (W == N) return x;
+  else {
+    pack<T, W> r;
+    r.set_part(0, vector_slice<typename pack<T, W>::part_type, First>(x.part(0), std::make_index_sequence<std::size_t(W)>()));
+    return r;
+  }
+}
+
 /// The lanes of a, then those of b.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, 2 * N> join(pack<T, N> a, pack<T, N> b) {
   using whole = pack<T, 2 * N>;

@@ -420,7 +420,10 @@ template <class V, class T> COTANGENT_HOST_INLINE void vector_store(V v, T* p, s
     else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, __mmask16(m), (__m512i)v);
     else _mm512_mask_storeu_epi64(p, __mmask8(m), (__m512i)v);
     return;
-  } else if constexpr (sizeof(V) == 32) {
+  }
+  // A part of a register, stored so, would be one instruction with it, which touches what the mask leaves out.
+  asm("" : "+v"(v));
+  if constexpr (sizeof(V) == 32) {
     const auto m = low_bits<lanes>(n);
     if constexpr (sizeof(T) == 1) _mm256_mask_storeu_epi8(p, __mmask32(m), (__m256i)v);
     else if constexpr (sizeof(T) == 2) _mm256_mask_storeu_epi16(p, __mmask16(m), (__m256i)v);
