@@ -45,8 +45,8 @@ class scatter_places {
   extent blocks = 1, size = 1;  // of how many updates each
   extent span = 1;              // places of blocks lie in [0, span)
 
-  /// The places of blocks first, ..., first + count - 1; negative if they lie outside.
-  COTANGENT_HD void find(extent first, int count, extent* places) const {
+  /// The places of blocks first, ..., first + count - 1; negative if they lie outside. Place: extent, or int32 if is_near().
+  template <class Place> COTANGENT_HD void find(extent first, int count, Place* places) const {
     for (int i = 0; i < count; ++i) places[i] = 0;
     for (int a = 0; a < axis_count_; ++a) {
       const axis& x = axes_[a];
@@ -54,6 +54,9 @@ class scatter_places {
       else add(x, static_cast<const std::int32_t*>(x.list), first, count, places);
     }
   }
+
+  /// Whether places are so small that sums of a few of them are int32.
+  bool is_near() const { return span <= extent(1) << 28; }
 
   /// Whether blocks are whole rows of `row` numbers, with nothing between them.
   bool are_rows(extent row) const {
@@ -110,7 +113,7 @@ class scatter_places {
   }
 
  private:
-  static constexpr extent outside = extent(-1) << 62;
+  template <class Place> static constexpr Place outside = std::numeric_limits<Place>::min() / 2;
   /// An axis of the operand on which a block's place depends: index of the updates' dimension + element of the list.
   struct axis {
     extent stride, count;
@@ -120,13 +123,15 @@ class scatter_places {
     extent repeats;  // blocks that share an element of the list
   };
   /// Adds what an axis contributes to places.
-  template <class I> COTANGENT_HD void add(const axis& x, const I* list, extent first, int count, extent* places) const {
-    const auto add_one = [places, count_of = std::uint64_t(x.count), stride = x.stride](int i, extent p) {
-      const extent place = places[i] + p * stride;
-      places[i] = std::uint64_t(p) < count_of ? place : outside;
+  template <class I, class Place> COTANGENT_HD void add(const axis& x, const I* list, extent first, int count, Place* places) const {
+    using bits = std::make_unsigned_t<Place>;  // what lies outside may wrap around
+    const auto add_one = [places, count_of = x.count, stride = bits(x.stride)](int i, auto p) {
+      using index = std::make_unsigned_t<decltype(p)>;
+      const Place place = Place(bits(places[i]) + bits(p) * stride);
+      places[i] = index(p) < index(count_of) ? place : outside<Place>;
     };
     if (x.dimension < 0 && x.repeats == 1) {
-      for (int i = 0; i < count; ++i) add_one(i, extent(list[first + i]));
+      for (int i = 0; i < count; ++i) add_one(i, std::conditional_t<sizeof(I) == sizeof(Place), I, extent>(list[first + i]));
       return;
     }
     // Runs of blocks that have one index of x.dimension, and one element of the list.

@@ -343,6 +343,11 @@ template <class P> struct scatter_extremum : scatter_base<P> {
     const value share = g / winners(c);
     return k == 0 ? share * kept(c) : base::read_back(c, share) * stored(c);
   }
+  /// P::combine_numbers is this for a b that is not NaN: one instruction.
+  template <class T> static constexpr T combine(T a, T b) {
+    const T number = P::combine_numbers(a, b);
+    return b != b ? b : number;
+  }
 
  private:
   static constexpr value added(const call& c, value x, value updates) {
@@ -355,17 +360,11 @@ template <class P> struct scatter_extremum : scatter_base<P> {
 };
 struct scatter_min_p : scatter_extremum<scatter_min_p> {
   static constexpr std::string_view name = "scatter_min";
-  template <class T> static constexpr T combine(T a, T b) {
-    const T number = b < a ? b : a;  // one instruction, where a condition with another one would be a branch
-    return b != b ? b : number;
-  }
+  template <class T> static constexpr T combine_numbers(T a, T b) { return b < a ? b : a; }
 };
 struct scatter_max_p : scatter_extremum<scatter_max_p> {
   static constexpr std::string_view name = "scatter_max";
-  template <class T> static constexpr T combine(T a, T b) {
-    const T number = b > a ? b : a;
-    return b != b ? b : number;
-  }
+  template <class T> static constexpr T combine_numbers(T a, T b) { return b > a ? b : a; }
 };
 
 /// Whether the primitive with this id writes into its first operand, which it may then overwrite.

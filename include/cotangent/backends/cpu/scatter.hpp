@@ -78,7 +78,8 @@ template <class P, class T> class scatter {
 
  private:
   static constexpr bool adds = std::is_same_v<P, scatter_add_p>, least = std::is_same_v<P, scatter_min_p>;
-  static constexpr bool has_copies = (adds || least || std::is_same_v<P, scatter_max_p>) && !std::is_same_v<T, bool>;
+  static constexpr bool is_extremum = least || std::is_same_v<P, scatter_max_p>;
+  static constexpr bool has_copies = (adds || is_extremum) && !std::is_same_v<T, bool>;
   /// What combined with x is x: of sums -0.
   static constexpr T identity() {
     if constexpr (adds || !has_copies) return T(-0.0);
@@ -126,28 +127,30 @@ template <class P, class T> class scatter {
     else in_order(begin, end);
   }
   void in_order(extent begin, extent end) const {
-    places_.with_size([&](auto size) {
-      extent places[at_once];
-      for (extent first = begin; first < end; first += at_once) {
-        const int count = int(smaller(end - first, at_once));
-        places_.find(first, count, places);
-        if constexpr (size() == 3 && std::is_same_v<P, scatter_add_p>)
-          if (points_) {
-            add_points(places, count, u_ + first * size());
-            continue;
-          }
-        if constexpr (size() > 0)
-          if (are_runs(places, count)) {
-            combine_runs<size()>(places, count, u_ + first * size());
-            continue;
-          }
-        combine_each<size()>(places, count, first);
-      }
-    });
+    if (!places_.is_near()) return in_order<0, extent>(begin, end);
+    places_.with_size([&](auto size) { in_order<size(), std::int32_t>(begin, end); });
+  }
+  template <int Size, class Place> void in_order(extent begin, extent end) const {
+    Place places[at_once];
+    for (extent first = begin; first < end; first += at_once) {
+      const int count = int(smaller(end - first, at_once));
+      places_.find(first, count, places);
+      if constexpr (Size == 3 && adds)
+        if (points_) {
+          add_points(places, count, u_ + first * Size);
+          continue;
+        }
+      if constexpr (Size > 0)
+        if (are_runs(places, count)) {
+          combine_runs<Size>(places, count, u_ + first * Size);
+          continue;
+        }
+      combine_each<Size>(places, count, first);
+    }
   }
 
   /// Adds points to places 4 numbers apart, the last number of which means nothing.
-  void add_points(const extent* places, int count, const T* u) const {
+  template <class Place> void add_points(const Place* places, int count, const T* u) const {
     const auto add_one = [&](int i, const point& x) COTANGENT_EXPANDED {
       if (places[i] >= 0) (point::load(y_ + places[i]) + x).store(y_ + places[i]);
     };
@@ -155,23 +158,32 @@ template <class P, class T> class scatter {
     add_one(count - 1, point::load(u + (count - 1) * 3, 3));  // nothing is read past the updates
   }
   /// Whether most blocks have the same place as the one before.
-  static bool are_runs(const extent* places, int count) {
+  template <class Place> static bool are_runs(const Place* places, int count) {
     constexpr int long_run = 16;
     int changes = 0;
     for (int i = 1; i < count; ++i) changes += places[i] != places[i - 1];
     return changes * long_run <= count;
   }
-  template <int Size> void combine_each(const extent* places, int count, extent first) const {
+  template <int Size, class Place> [[gnu::noinline]] void combine_each(const Place* places, int count, extent first) const {
     const scatter_places to = places_;  // a copy: what is stored could alias it
     T* const y = y_;
     const T* const u = u_ + first * to.size;
+    if constexpr (Size == 1 && is_extremum) {
+      int numbers = 0;
+      for (int i = 0; i < count; ++i) numbers += u[i] == u[i];
+      if (numbers == count) {
+        for (int i = 0; i < count; ++i)
+          if (places[i] >= 0) y[places[i]] = P::combine_numbers(y[places[i]], u[i]);
+        return;
+      }
+    }
     for (int i = 0; i < count; ++i)
       if (places[i] >= 0) to.template combine<P, Size>(y + places[i], u + i * (Size > 0 ? Size : to.size));
   }
   /// Combines blocks of a few updates into their places, of which a block does not wait for the one before.
-  template <int Size> void combine_runs(const extent* places, int count, const T* u) const {
+  template <int Size, class Place> void combine_runs(const Place* places, int count, const T* u) const {
     T sum[Size] = {};
-    extent place = -1;
+    Place place = -1;
     const auto store = [&] {
       for (int k = 0; k < Size && place >= 0; ++k) y_[place + k] = sum[k];
     };
