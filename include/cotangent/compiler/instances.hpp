@@ -751,7 +751,11 @@ constexpr sequence<value> split_loop(builder& b, const scan_call& s) {
     outputs.push_back(o < s.carries.size() ? inputs[s.carry(o)] : splits(s.body[s.body.outputs[o]], limits));
     any = any || outputs[o];
   }
+#ifdef __clang__
   constexpr extent most_arrays = 256;
+#else
+  constexpr extent most_arrays = 512;
+#endif
   if (!any || arrays_of_elements(s.body, inputs, outputs, limits) > most_arrays) return {};
   per_instance_program elements(s.body, limits);
   scan_call t = s;

@@ -56,19 +56,28 @@ constexpr value fitted(value x, int axis, extent n) {
   behind[axis] = n - have;
   return pad(x, constant(*x.b, x.type(), {}, 0), none, behind, none);
 }
-/// A transform of n numbers, divided as wanted.
-constexpr value scaled(value x, extent n, bool inverse, scaling by) {
-  if (by != scaling::ortho && inverse == (by == scaling::forward)) return x;
-  const value count = convert(extent_value(*x.b, dtype::int32, n), real_dtype(x.type())), factor = by == scaling::ortho ? 1.0 / sqrt(count) : 1.0 / count;
-  return x * broadcast_to(convert(factor, x.type()), x.dims());
+/// The square root of x >= 1, by Newton's steps from above.
+constexpr double square_root(double x) {
+  double root = x, next = (x + 1) / 2;
+  while (next < root) root = next, next = (root + x / root) / 2;
+  return root;
 }
-/// A transform along an axis; of inverse_real, to n real numbers, or, if n < 0, to twice as many as there are beyond the first.
-constexpr value along(value x, int axis, fourier what, scaling by, extent n = -1) {
-  symbol_table& symbols = x.b->symbols;
-  if (what != fourier::inverse_real) n = x.dims()[axis];
-  else if (n >= 0) x = fitted(x, axis, n / 2 + 1);
-  else n = symbols.combine(symbol::product, symbols.combine(symbol::difference, x.dims()[axis], 1), 2);
-  return scaled(fourier_transform(x, axis, what, n), n, what == fourier::inverse || what == fourier::inverse_real, by);
+/// x times what transforms along axes of these lengths are to be multiplied with, at once: between them it would be a pass of its own.
+constexpr value scaled(value x, const shape& lengths, scaling by) {
+  const bool roots = by == scaling::ortho;
+  double known = 1;
+  value counted;  // when the program runs
+  for (extent n : lengths) {
+    if (!is_symbol(n)) {
+      known *= n > 0 ? double(n) : 1;
+      continue;
+    }
+    const value count = convert(extent_value(*x.b, dtype::int32, n), real_dtype(x.type()));
+    counted = counted ? counted * count : count;
+  }
+  const double factor = 1 / (roots ? square_root(known) : known);
+  if (!counted) return x * full_like(x, factor);
+  return x * broadcast_to(convert(factor / (roots ? sqrt(counted) : counted), x.type()), x.dims());
 }
 
 /// Transforms along several axes; those of real numbers along the last one.
@@ -101,12 +110,27 @@ struct transform {
     const extent count = x.dims()[last], least = to_reals && with.length < 0 ? 2 : 1;
     if (is_symbol(count)) x.b->symbols.require_at_least(count, least);
     else if (count < least) return fail(x, message{} << "axis " << last << " has fewer than " << least << (least == 1 ? " element" : " elements"));
-    if (of_reals) x = along(x, last, what, with.by);
-    for (int i = 0; i < axes.rank - (of_reals || to_reals); ++i) x = along(x, int(axes[i]), to_reals ? fourier::inverse : of_reals ? fourier::forward : what, with.by);
-    return to_reals ? along(x, last, what, with.by, with.length) : x;
+    shape lengths;
+    if (of_reals) x = along(x, last, what, lengths);
+    for (int i = 0; i < axes.rank - (of_reals || to_reals); ++i) x = along(x, int(axes[i]), to_reals ? fourier::inverse : of_reals ? fourier::forward : what, lengths);
+    if (to_reals) x = along(x, last, what, lengths);
+    const bool inverse = what == fourier::inverse || to_reals;
+    return with.by != scaling::ortho && inverse == (with.by == scaling::forward) ? x : scaled(x, lengths, with.by);
   }
 
  private:
+  /// A transform along an axis, whose length is noted; of inverse_real, to as many real numbers as asked for, or twice as many as there are
+  /// beyond the first.
+  constexpr value along(value x, int axis, fourier kind, shape& lengths) const {
+    symbol_table& symbols = x.b->symbols;
+    extent n = x.dims()[axis];
+    if (kind == fourier::inverse_real) {
+      n = with.length >= 0 ? with.length : symbols.combine(symbol::product, symbols.combine(symbol::difference, n, 1), 2);
+      if (with.length >= 0) x = fitted(x, axis, n / 2 + 1);
+    }
+    lengths.push_back(n);
+    return fourier_transform(x, axis, kind, n);
+  }
   constexpr value fail(value x, const message& why) const {
     x.b->fail(name() << ": " << why.view() << ", got " << x.type() << x.dims());
     return x;

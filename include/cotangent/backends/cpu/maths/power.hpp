@@ -102,7 +102,7 @@ COTANGENT_LANES template <int N> COTANGENT_INLINE pack<double, N> pow_of_magnitu
   const V t = greater(V(-1100.), lesser(V(1100.), product));
   const V t_low = select(t == product, fma(y, h_low, fma(y, h, -t)), V(0.));
   const V k = nearest_multiple(t, 1.);
-  return scale(exp_near_zero(((t - k) + t_low) * V(ln2_high<double>)), k);
+  return scale_down(exp_near_zero(((t - k) + t_low) * V(ln2_high<double>)), k, t, -1022, -1076);
 }
 
 /// x^y. Measured: 0.55 ULP (float), 1.01 (double). 1 where y = 0 or x = 1, even with NaN; NaN for x < 0 and y not whole; signed zeros and
