@@ -75,6 +75,7 @@ class block_finder {
     if (s_.steps.size() < 2) return;
     if (choices_.rows_of_many_axes) merge_rows();
     find_accesses();
+    for (std::size_t i = 0; i < s_.steps.size(); ++i) rows_.push_back(rows_of(i));
     taken_.assign(s_.steps.size(), false);
     sequence<step> order;
     for (std::size_t i = 0; i < s_.steps.size(); ++i) {
@@ -100,7 +101,9 @@ class block_finder {
   flag_list taken_, reads_, writes_, sums_;  // per step; per buffer of a step: sums over rows are written to it
   sequence<std::uint64_t> read_, written_;   // per step: the buffers that it reads and writes, a bit for each
   std::size_t words_ = 0;                    // of such bits
+  sequence<extent> rows_;                    // per step: its rows, or 0 if it has none
   sequence<int> members_, skipped_, before_;  // of a group: its steps, those between them, and those that move before it
+  sequence<std::uint64_t> touched_by_, written_by_;  // the buffers that the members touch and write
 
   constexpr int global(const step& x, int k) const { return s_.step_buffers[std::size_t(x.buffers + k)]; }
   constexpr bool is_gemm(const step& x) const { return x.node >= 0 && g_[x.node].op_id == primitive_of<gemm_p>.id; }
@@ -146,10 +149,15 @@ class block_finder {
       if (((written_.items[a + k] & (written_.items[b + k] | read_.items[b + k])) | (read_.items[a + k] & written_.items[b + k])) != 0) return true;
     return false;
   }
-  constexpr bool is_written(int b) const {
-    for (int m : members_)
-      if (touches(s_.steps[std::size_t(m)], b, true)) return true;
-    return false;
+  static constexpr bool has(const sequence<std::uint64_t>& bits, int b) { return (bits.items[std::size_t(b) / 64] >> b % 64 & 1u) != 0; }
+  constexpr bool is_written(int b) const { return has(written_by_, b); }
+  /// To be called when the members have changed.
+  constexpr void note_members() {
+    touched_by_.assign(words_, 0), written_by_.assign(words_, 0);
+    for (int m : members_) {
+      const std::size_t first = first_word(s_.steps[std::size_t(m)]);
+      for (std::size_t k = 0; k < words_; ++k) written_by_.items[k] |= written_.items[first + k], touched_by_.items[k] |= written_.items[first + k] | read_.items[first + k];
+    }
   }
 
   /// Takes the outermost axes of kernels for one, as far as a kernel that reduces along others has them for one too: their rows are more, and
@@ -194,7 +202,6 @@ class block_finder {
     x.space[0] = rows;
   }
 
-  /// The rows of a step, or 0 if it has none.
   constexpr extent rows_of(std::size_t i) const {
     const step& x = s_.steps[i];
     if (x.after_rows) return 0;
@@ -283,8 +290,7 @@ class block_finder {
       const extent row = row_elements(s_.buffers[std::size_t(b)], rows), elements = is_symbol(row) ? some_elements : row;
       if (writes) written += elements;
       if (writes || row == 0) return;
-      bool touched = false;
-      for (int m : members_) touched = touched || touches(s_.steps[std::size_t(m)], b, false);
+      const bool touched = has(touched_by_, b);
       any = any || touched;
       if (touched) shared += elements;
     });
@@ -296,7 +302,7 @@ class block_finder {
   /// Whether step `between`, which step j needs, joins the group before it: it makes a large array that j reads by rows.
   constexpr bool joins_late(int between, std::size_t j, extent rows) {
     constexpr extent large = 1 << 16;
-    if (rows_of(std::size_t(between)) != rows || is_paired(between) || !by_rows(std::size_t(between), rows)) return false;
+    if (rows_[std::size_t(between)] != rows || is_paired(between) || !by_rows(std::size_t(between), rows)) return false;
     bool makes = false;
     accesses(s_.steps[std::size_t(between)], [&](int b, bool writes) {
       const shape& dims = s_.buffers[std::size_t(b)].dims;
@@ -304,8 +310,10 @@ class block_finder {
     });
     if (!makes) return false;
     members_.push_back(between);
+    note_members();
     const bool fits = by_rows(j, rows);
     members_.count -= 1;
+    note_members();
     return fits;
   }
   /// Whether what step j needs of the steps between the members can run before them, or with them; moves it there.
@@ -327,7 +335,7 @@ class block_finder {
       else {
         before.push_back(between);
         for (int m : members_)
-          if (depend(s_.steps[std::size_t(m)], s_.steps[std::size_t(between)])) return members_ = members, false;
+          if (depend(s_.steps[std::size_t(m)], s_.steps[std::size_t(between)])) return members_ = members, note_members(), false;
       }
     }
     for (int b : before) before_.push_back(b);
@@ -338,24 +346,26 @@ class block_finder {
   constexpr void insert_member(int i) {
     members_.push_back(i);
     for (std::size_t k = members_.size() - 1; k > 0 && members_[k - 1] > i; --k) members_[k] = members_[k - 1], members_[k - 1] = i;
+    note_members();
   }
 
   /// The group that begins with step `first`; its steps are members_.
   constexpr row_blocks find(int first) {
     members_.clear();
+    note_members();
     row_blocks r;
-    r.rows = rows_of(std::size_t(first));
+    r.rows = rows_[std::size_t(first)];
     if ((!is_symbol(r.rows) && r.rows < (is_of_packet() ? 4 : least_rows)) || !by_rows(std::size_t(first), r.rows)) return r;
     skipped_.clear(), before_.clear();
-    members_.push_back(first);
+    insert_member(first);
     for (std::size_t j = std::size_t(first) + 1; j < s_.steps.size(); ++j) {
-      const step& x = s_.steps[j];
-      if (taken_[j]) continue;
-      if (is_call(x)) break;
-      const bool joins = rows_of(j) == r.rows && by_rows(j, r.rows) && shares(j, r.rows) && precedes(j, r.rows);
-      (joins ? members_ : skipped_).push_back(int(j));
+      if (taken_.items[j]) continue;
+      if (is_call(s_.steps.items[j])) break;
+      const bool joins = rows_.items[j] == r.rows && shares(j, r.rows) && by_rows(j, r.rows) && precedes(j, r.rows);
+      if (joins) insert_member(int(j));
+      else skipped_.push_back(int(j));
     }
-    measure(r);
+    if (members_.size() > 1) measure(r);
     return r;
   }
 
@@ -415,11 +425,15 @@ constexpr void form_blocks(schedule& s, const graph& g, schedule_choices choices
 constexpr void place_blocks(schedule& s) {
   for (row_blocks& r : s.blocks) {
     const int last = r.first + r.count - 1;
-    for (buffer& b : s.buffers) {
-      if (b.first > last || b.last < r.first || b.first < 0) continue;
-      bool touched = false;
-      for (int i = r.first; i <= last; ++i) touched = touched || touches(s, i, int(&b - s.buffers.begin()));
-      if (!touched) continue;
+    flag_list touched;
+    touched.assign(s.buffers.size(), false);
+    for (int i = r.first; i <= last; ++i) {
+      const step& x = s.steps[std::size_t(i)];
+      for (int k = 0; k < x.buffer_count; ++k) touched[std::size_t(s.step_buffers[std::size_t(x.buffers + k)])] = true;
+    }
+    for (std::size_t k = 0; k < s.buffers.size(); ++k) {
+      buffer& b = s.buffers.items[k];
+      if (!touched.items[k] || b.first > last || b.last < r.first || b.first < 0) continue;
       const extent row = row_elements(b, r.rows);
       if (b.where == buffer::arena && b.first >= r.first && b.last <= last && row > 0) {
         b.where = buffer::block, b.offset = r.memory;

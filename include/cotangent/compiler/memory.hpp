@@ -77,20 +77,23 @@ constexpr char donated_to(std::size_t o) { return o < 100 ? char(2 + o) : 0; }
 
 /// Lets outputs take the memory of donated inputs (flags per input) where no later step reads the input.
 constexpr void donate(schedule& s, const flag_list& donated) {
-  for (std::size_t o = 0; o < s.buffers.size(); ++o) {
-    buffer& out = s.buffers[o];
+  sequence<int> given;  // the buffers of such inputs that no output has taken
+  for (std::size_t i = 0; i < s.buffers.size(); ++i)
+    if (s.buffers.items[i].where == buffer::input && donated[std::size_t(s.buffers.items[i].number)] != 0) given.push_back(int(i));
+  for (std::size_t o = 0; o < s.buffers.size() && !given.empty(); ++o) {
+    buffer& out = s.buffers.items[o];
     if (out.where != buffer::output || out.first < 0) continue;
     const int written = first_step_with(s, int(o));
     const row_blocks group = steps_beside(s, written);  // all of them still read
-    for (std::size_t i = 0; i < s.buffers.size() && out.reuses < 0; ++i) {
-      const buffer& in = s.buffers[i];
-      if (in.where != buffer::input) continue;
+    for (std::size_t k = 0; k < given.size() && out.reuses < 0; ++k) {
+      const int i = given[k];
+      const buffer& in = s.buffers[std::size_t(i)];
       const char to = donated[std::size_t(in.number)];
-      if ((to != donated_to_any && (to == 0 || to != donated_to(std::size_t(out.number)))) || in.type != out.type || !(in.dims == out.dims)) continue;
-      bool taken = false;
-      for (const buffer& other : s.buffers) taken = taken || (other.where == buffer::output && other.reuses == in.number);
-      taken = taken || is_read_beside(s, written, int(i));
-      if (!taken && (in.last < group.first || (group.count == 1 && in.last == written && reads_in_place(s, written, int(i), int(o))) || overwritten_operand(s, written, int(o)) == int(i))) out.reuses = in.number;
+      if ((to != donated_to_any && to != donated_to(std::size_t(out.number))) || in.type != out.type || !(in.dims == out.dims) || is_read_beside(s, written, i)) continue;
+      if (!(in.last < group.first || (group.count == 1 && in.last == written && reads_in_place(s, written, i, int(o))) || overwritten_operand(s, written, int(o)) == i)) continue;
+      out.reuses = in.number;
+      for (; k + 1 < given.size(); ++k) given[k] = given[k + 1];
+      given.pop_back();
     }
   }
 }
@@ -112,14 +115,25 @@ constexpr void lend_overwritten(schedule& s) {
     for (int i = overwritten(); i >= 0 && s.buffers[std::size_t(i)].where == buffer::arena; i = overwritten()) lend(s, i, o);
   }
 }
+/// Per step, the buffers for which `step_of` names it, in order: the first one, and behind each the next one; or -1.
+struct buffers_of_steps {
+  sequence<int> first, next;
+  template <class StepOf> constexpr buffers_of_steps(const schedule& s, const StepOf& step_of) {
+    first.assign(s.steps.size(), -1), next.assign(s.buffers.size(), -1);
+    for (std::size_t b = s.buffers.size(); b-- > 0;)
+      if (const int at = step_of(s.buffers.items[b]); at >= 0) next[b] = first[std::size_t(at)], first[std::size_t(at)] = int(b);
+  }
+};
+
 /// The same for those of an output's shape that the step which writes it reads last, point by point.
 constexpr void lend_outputs(schedule& s) {
+  const buffers_of_steps ending(s, [](const buffer& b) { return b.where == buffer::arena && b.first >= 0 ? b.last : -1; });
   for (int o = 0; o < int(s.buffers.size()); ++o) {
     const buffer& out = s.buffers[std::size_t(o)];
     if (out.where != buffer::output || out.first < 0 || out.reuses >= 0) continue;
     const int written = first_step_with(s, o);
     if (steps_beside(s, written).count > 1) continue;
-    for (int i = 0; i < int(s.buffers.size()); ++i) {
+    for (int i = ending.first[std::size_t(written)]; i >= 0; i = ending.next[std::size_t(i)]) {
       const buffer& value = s.buffers[std::size_t(i)];
       if (value.where != buffer::arena || value.first < 0 || value.last != written || value.type != out.type || !(value.dims == out.dims)) continue;
       if (is_read_beside(s, written, i) || !reads_in_place(s, written, i, o) || overwritten_operand(s, first_step_with(s, i), i) >= 0) continue;
@@ -143,16 +157,17 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
     int last;
   };
   sequence<interval> placed;  // by offset
+  const buffers_of_steps made(s, [](const buffer& b) { return b.where == buffer::arena ? b.first : -1; });
   for (std::size_t at = 0; at < s.steps.size(); ++at) {
     // Only what is still alive matters: steps are visited in order.
     std::size_t kept = 0;
     for (std::size_t i = 0; i < placed.size(); ++i)
       if (placed[i].last >= int(at)) placed[kept++] = placed[i];
     while (placed.size() > kept) placed.pop_back();
-    for (buffer& b : s.buffers) {
-      if (b.where != buffer::arena || b.first != int(at)) continue;
+    for (int number = made.first[at]; number >= 0; number = made.next[std::size_t(number)]) {
+      buffer& b = s.buffers[std::size_t(number)];
       const extent bytes = buffer_bytes(b);
-      const int number = int(&b - s.buffers.begin()), operand = overwritten_operand(s, first_step_with(s, number), number);
+      const int operand = overwritten_operand(s, first_step_with(s, number), number);
       if (operand >= 0 && s.buffers[std::size_t(operand)].where == buffer::arena) {
         b.offset = s.buffers[std::size_t(operand)].offset;
         for (interval& x : placed)

@@ -63,8 +63,8 @@ class merged_body {
     while (changed_ && fits_) {
       changed_ = false;
       for (std::size_t k = 0; k < carries_; ++k) same(g_.inputs[first_carry_ + k], g_.outputs[k]);
-      for (int n = 0; n < g_.size(); ++n) link(n);
-      for (int n = g_.size(); n-- > 0;) link(n);
+      for (int n = 0; n < g_.size() && fits_; ++n) link(n);
+      for (int n = g_.size(); n-- > 0 && fits_;) link(n);
     }
   }
   /// Whether all that is done to them is done instance by instance.
@@ -155,6 +155,23 @@ class merged_body {
   }
   constexpr void link(int n) {
     each_axis(n, [&](int k, int i, int j) { link(g_.operand(n, k), i, n, j); });
+    fits_ = fits_ && leaves_alone(n);
+  }
+  /// Whether node n neither cuts nor turns nor counts along the axes that its result has.
+  constexpr bool leaves_alone(int n) const {
+    const pair_places& to = places_[std::size_t(n)];
+    if (!to.any()) return true;
+    const node& x = g_[n];
+    bool fits = true;
+    if (is(n, primitive_of<iota_p>.id)) return !to.has(int(g_.attribute(n, x.dims.rank)));
+    if (is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<roll_p>.id)) return !to.has(int(g_.attribute(n, 0)));
+    if (is(n, primitive_of<reverse_p>.id))
+      for (int k = 0; k < x.attribute_count; ++k) fits = fits && !to.has(int(g_.attribute(n, k)));
+    if (is(n, primitive_of<slice_p>.id) || is(n, primitive_of<pad_p>.id))
+      for (int i : {to.first, to.second})
+        for (int k = 0; k < 3 && i >= 0; ++k)
+          fits = fits && g_.attribute(n, k * x.dims.rank + i) == (is(n, primitive_of<pad_p>.id) || k == 0 ? 0 : k == 1 ? x.dims[i] : 1);
+    return fits;
   }
 
   /// Whether node n has nothing to do with the axes, or does all along them that it does.
@@ -186,18 +203,9 @@ class merged_body {
       for (int k = 0; k < 2; ++k) fits = fits && (k == 0 ? d.lhs_batch : d.rhs_batch).contains(places_[std::size_t(c[k].id)].merged());
       return fits && places_[std::size_t(c[0].id)].merged() >= 0;
     }
-    if (x.op->kind == role::source) return is(n, primitive_of<constant_p>.id) || (is(n, primitive_of<iota_p>.id) && !to.has(int(c.attribute(x.dims.rank))));
-    if (is(n, primitive_of<reverse_p>.id)) {
-      for (int k = 0; k < c.attribute_count; ++k) fits = fits && !to.has(int(c.attribute(k)));
-      return fits;
-    }
-    if (is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<roll_p>.id)) return !to.has(int(c.attribute(0)));
-    if (is(n, primitive_of<slice_p>.id) || is(n, primitive_of<pad_p>.id)) {
-      for (int i : {to.first, to.second})
-        for (int k = 0; k < 3 && i >= 0; ++k)
-          fits = fits && c.list(k * x.dims.rank, x.dims.rank)[i] == (is(n, primitive_of<pad_p>.id) || k == 0 ? 0 : k == 1 ? x.dims[i] : 1);
-      return fits;
-    }
+    if (!leaves_alone(n)) return false;
+    for (std::uint64_t id : {primitive_of<constant_p>.id, primitive_of<iota_p>.id, primitive_of<reverse_p>.id, primitive_of<concatenate_p>.id, primitive_of<roll_p>.id, primitive_of<slice_p>.id, primitive_of<pad_p>.id})
+      if (x.op_id == id) return true;
     return x.op->kind == role::pointwise || x.op->kind == role::reduction || x.op->kind == role::gather ||
            is(n, primitive_of<broadcast_in_dim_p>.id) || is(n, primitive_of<transpose_p>.id) || is(n, primitive_of<reshape_p>.id) || is(n, primitive_of<dot_general_p>.id);
   }
