@@ -537,9 +537,13 @@ constexpr bool is_checked(const graph& g, int n) {
 constexpr flag_list with_reciprocals(const graph& g) {
   flag_list with;
   with.assign(g.nodes.size(), false);
+  bool any = false;
   for (int n = 0; n < g.size(); ++n)
-    if (g.nodes.items[n].op_id == primitive_of<div_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 0)], 1)) with[std::size_t(g.operand(n, 1))] = true;
-  for (int n = 0; n < g.size(); ++n)
+    if (g.nodes.items[n].op_id == primitive_of<div_p>.id && is_floating(g[n].type) && is_constant(g[g.operand(n, 0)], 1)) {
+      any = true;
+      with[std::size_t(g.operand(n, 1))] = true;
+    }
+  for (int n = 0; n < g.size() && any; ++n)
     if (is_checked(g, n) && with.items[g.operand(n, 1)]) with.items[n] = true;
   return with;
 }

@@ -91,7 +91,7 @@ template <class P> struct floating : differentiable<P> {
       c.b->fail(message{} << c.op->name << ": needs a floating-point dtype, got " << c.type << c.dims);
   }
   /// A rule of simplification: that the function of x is y, as of zeros and ones that are known when a program is compiled.
-  static constexpr value known(const call& c, double x, double y) { return is_floating(c.type) && is_constant(c[0], x) ? full_like(c[0], y) : value{}; }
+  static constexpr value known(const call& c, double x, double y) { return is_constant(c[0], x) && is_floating(c.type) ? full_like(c[0], y) : value{}; }
 };
 
 }  // namespace cotangent
