@@ -312,6 +312,25 @@ TEST_CASE("loops around updates by row blocks, and batches of them") {
 }
 
 namespace {
+/// Sums of sin of the messages that the nodes of a graph get from their neighbours.
+template <ct::extent Nodes> constexpr auto messages = [](auto x, auto from, auto to) { return ct::sum(ct::sin(ct::segment_sum<Nodes>(ct::take<0>(x, from), to))); };
+template <ct::extent Features> void check_messages() {
+  constexpr ct::extent nodes = 50, edges = 700;
+  ct::array<double, nodes, Features> x;
+  for (int k = 0; k < nodes * Features; ++k) x.data()[k] = std::sin(0.7 * k);
+  ct::array<std::int32_t, edges> from, to;
+  fill_places(from, nodes, false), fill_places(to, nodes, true);
+  constexpr auto slope = ct::grad(messages<nodes>);
+  check_jit(slope, 1e-12, x, from, to);
+  CHECK(ct::jit(slope).kernels(x, from, to).find("packet") == std::string::npos);
+}
+}  // namespace
+TEST_CASE("messages along the edges of a graph and their gradient are kernels of whole rows, and scatters") {
+  check_messages<8>();
+  check_messages<16>();
+}
+
+namespace {
 constexpr auto bag_slopes = ct::grad([](auto words, auto bags) { return ct::sum(ct::square(ct::sum(ct::take<0>(words, bags), ct::axis<1>))); });
 constexpr auto bordered = [](auto x) {
   const auto y = ct::roll<0>(x, 1) + ct::roll<1>(x, -1);

@@ -116,8 +116,13 @@ class packet_program : by_instance {
     return g_.operand(n, k);
   }
 
-  /// Whether kernels over the array as it is make poor use of vectors.
-  constexpr bool is_slow(int n) const { return axis_of(n) != g_[n].dims.rank - 1 && has_short_rows(g_[n].dims); }
+  /// Whether kernels over the array as it is make poor use of vectors. What is computed point by point in rows of whole vectors does not.
+  constexpr bool is_slow(int n) const {
+    constexpr extent vector = 8;
+    const node& x = g_[n];
+    if (axis_of(n) == x.dims.rank - 1 || !has_short_rows(x.dims)) return false;
+    return x.dims[x.dims.rank - 1] % vector != 0 || (x.op->kind != role::pointwise && x.op->kind != role::gather);
+  }
 
   /// Elements of arrays that are made per instance, and those that kernels over arrays as they are make slowly.
   struct work {
