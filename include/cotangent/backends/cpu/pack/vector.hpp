@@ -421,8 +421,8 @@ template <class V, class T> COTANGENT_HOST_INLINE void vector_store(V v, T* p, s
     else _mm512_mask_storeu_epi64(p, __mmask8(m), (__m512i)v);
     return;
   }
-  // A part of a register, stored so, would be one instruction with it, which touches what the mask leaves out.
-  asm("" : "+v"(v));
+  // Taken from a register of 64 bytes and stored so by one instruction, it would touch what the mask leaves out.
+  if constexpr (sizeof(V) == 32 || sizeof(V) == 16) asm("" : "+v"(v));
   if constexpr (sizeof(V) == 32) {
     const auto m = low_bits<lanes>(n);
     if constexpr (sizeof(T) == 1) _mm256_mask_storeu_epi8(p, __mmask32(m), (__m256i)v);
