@@ -574,6 +574,13 @@ def samples():
 # Operations on arrays and small programs: bench/arrays/ has the same ones.
 
 
+def message_slope():
+    random = np.random.default_rng(1)
+    ends = [jnp.array(random.integers(0, 5000, 40000, np.int32)) for _ in range(2)]
+    slope = jax.grad(lambda x, source, target: jnp.sum(jnp.sin(jax.ops.segment_sum(x[source], target, 5000))))
+    return "messages of 16 numbers along 40,000 edges, gradient", slope, (uniform(-1, 1, 5000, 16), *ends)
+
+
 def bag_slope():
     words, bags = uniform(0, 0.1, 10000, 64), jnp.array(np.random.default_rng(1).integers(0, 10000, (10000, 16), np.int32))
     slope = jax.grad(lambda words, bags: jnp.sum(jnp.square(jnp.sum(words[bags], 1))))
@@ -730,7 +737,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, relaxed, membrane, wave, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *places, *transforms):
+    for case in (bag_slope, message_slope, relaxed, membrane, wave, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *places, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

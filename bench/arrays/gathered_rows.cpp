@@ -45,6 +45,19 @@ void bag_slope_by_hand(float* g, const words& w, const bags& b) {
       for (int j = 0; j < 64; ++j) g[64 * b(i, k) + j] += 2 * s[j];
   }
 }
+using features = ct::array<float, 5000, 16>;
+using edges = ct::array<std::int32_t, 40000>;
+/// By the features of a graph's nodes: of the sum of sin of what each node gets along the edges that end there.
+constexpr auto message_slope = ct::grad([](auto x, auto from, auto to) { return ct::sum(ct::sin(ct::segment_sum<5000>(ct::take<0>(x, from), to))); });
+void message_slope_by_hand(float* g, const features& x, const edges& from, const edges& to) {
+  static features slopes;
+  std::fill_n(slopes.data(), 80000, 0.0f), std::fill_n(g, 80000, 0.0f);
+  for (int e = 0; e < 40000; ++e)
+    for (int k = 0; k < 16; ++k) slopes.data()[16 * to(e) + k] += x(from(e), k);
+  for (float& s : slopes) s = std::cos(s);
+  for (int e = 0; e < 40000; ++e)
+    for (int k = 0; k < 16; ++k) g[16 * from(e) + k] += slopes.data()[16 * to(e) + k];
+}
 using nodes = ct::array<float, 20000, 3>;
 using ends = ct::array<std::int32_t, 60000>;
 /// Forces of springs of rest length 1 between nodes.
@@ -71,6 +84,8 @@ void add_gathered_rows() {
   const auto chosen_words = [](bench::source& s, words& w, bags& b) { s.uniform(0, 0.1, w), choose<10000>(s, b); };
   row<words, bags>("sums of 16 rows of 64 numbers", bag_sums, bag_sums_by_hand, chosen_words);
   row<words, bags>("sums of 16 rows of 64 numbers, gradient", bag_slope, bag_slope_by_hand, chosen_words);
+  row<features, edges, edges>("messages of 16 numbers along 40,000 edges, gradient", message_slope, message_slope_by_hand,
+                              [](bench::source& s, features& x, edges& from, edges& to) { s.uniform(-1, 1, x), choose<5000>(s, from), choose<5000>(s, to); });
   row<nodes, ends, ends>("forces of 60,000 springs between 20,000 nodes", spring_forces, spring_forces_by_hand,
                          [](bench::source& s, nodes& x, ends& i, ends& j) {
                            s.uniform(0, 30, x), choose<20000>(s, i), choose<20000>(s, j);
