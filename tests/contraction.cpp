@@ -118,6 +118,21 @@ TEST_CASE("a product with an array that repeats itself is one with a smaller arr
   check_jit(gradient, 1e-13, between<double, 5, 7>(-1, 1), between<double, 7, 3>(-1, 1, 1));
 }
 
+TEST_CASE("a product with a number, or with one for each index of a batch, multiplies") {
+  const auto products = [](auto s, auto n, auto m, auto a) {  // [], [5], [5, 2], [2, 3, 5]
+    return std::tuple(ct::einsum<",abc->cab">(s, a), ct::einsum<"abc,->abc">(a, s), ct::einsum<"c,abc->cab">(n, a), ct::einsum<"abc,ca->cab">(a, m), ct::einsum<"ca,abc->acb">(m, a), ct::einsum<"c,ca->ca">(n, m),
+                      ct::einsum<",->">(s, s), ct::einsum<"c,c->c">(n, n));
+  };
+  const auto n = between<double, 5>(-1, 1);
+  const auto m = between<double, 5, 2>(-1, 1, 1);
+  const auto a = between<double, 2, 3, 5>(-1, 1, 2);
+  check_jit(products, 1e-14, ct::array<double>(0.7), n, m, a);
+  check_rules_of(products, std::tuple(ct::array<double>(0.7), n, m, a));
+  const auto both = [](auto s, auto a) { return ct::einsum<",abc->abc">(s, a); };
+  static_assert(ct::jit(both).cost(ct::array<double>(), ct::array<double, 2, 3, 5>()).kernels == 1);
+  check_jit(both, 1e-14, ct::array<double>(0.7), ct::array<double, ct::dyn, 3, ct::dyn>(a));
+}
+
 TEST_CASE("sums of few products are multiply-adds of kernels: batches, pairs, several contracted axes, axes in any order") {
   constexpr auto f = [](auto a, auto b, auto c, auto d) {
     const auto rows = ct::matmul(c, ct::transpose(d));

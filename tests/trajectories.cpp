@@ -49,6 +49,15 @@ constexpr auto mean_square_of_states = [](auto p, auto s) {
 };
 constexpr auto sum_of_states = [](auto p, auto s) { return ct::sum(ct::vmap(of_state, ct::in_axes<ct::none, 0>)(p, s)); };
 constexpr auto by_state = ct::vmap(ct::grad(of_state, ct::wrt<0, 1>), ct::in_axes<ct::none, 0>);
+/// What a way back begins with is a product with a number: of the loss, or of each instance.
+constexpr auto energy_of_state = [](auto p, auto s) {
+  const auto end = ct::fori_loop<0, turns>([&](auto, auto s) {
+    const auto [x, v] = kick(s(ct::index<0>), s(ct::index<1>), p(ct::index<0>), p(ct::index<1>));
+    return ct::stack<0>(x, v);
+  }, s);
+  return 0.1 * ct::dot(end, end) + p(ct::index<1>) * ct::dot(end, s);
+};
+constexpr auto energies = ct::vmap(ct::value_and_grad(energy_of_state, ct::wrt<0, 1>), ct::in_axes<ct::none, 0>);
 /// Forces that are the same for all instances and some for each, a time that all share, and the positions of all turns.
 constexpr auto driven = [](auto amplitude, auto common, auto own, auto x) {
   const auto turn = [&](auto carry, auto forces) {
@@ -143,6 +152,8 @@ TEST_CASE("gradients of each instance's own") {
   const ct::array<double, 2> p{1.5, 0.2};
   CHECK(in_chunks(by_state, p, s));
   check_jit(by_state, 1e-11, p, s);
+  CHECK(in_chunks(energies, p, s));
+  check_jit(energies, 1e-11, p, s);
 }
 
 TEST_CASE("what all instances share in each turn, and paths as results") {

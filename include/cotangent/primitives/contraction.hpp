@@ -159,11 +159,21 @@ struct dot_general_p {
   }
   static constexpr value simplify(const call& c) {
     for (int k = 0; k < 2; ++k)
+      if (const value r = of_numbers(c, k)) return r;
+    for (int k = 0; k < 2; ++k)
       if (const value r = of_repeated(c, k)) return r;
     return {};
   }
 
  private:
+  /// A product with an operand k that has a number for each index of the batch and nothing else: it multiplies. Null if there is more to it.
+  static constexpr value of_numbers(const call& c, int k) {
+    const value x = c[k], other = c[1 - k];
+    const dot_dimensions d = dimensions(c);
+    if (c.type == dtype::boolean || x.rank() > d.lhs_batch.rank) return {};
+    const value numbers = broadcast_in_dim(transpose(x, k == 0 ? d.lhs_batch : d.rhs_batch), c.dims, axes_from(0, x.rank()));
+    return numbers * transpose(other, k == 0 ? join(d.rhs_batch, d.rhs_free(other.rank())) : join(d.lhs_batch, d.lhs_free(other.rank())));
+  }
   /// A product with an array that repeats itself along free or contracted axes: it is repeated along the free ones, and the
   /// other operand summed along the contracted ones. Null if operand k repeats itself along neither.
   static constexpr value of_repeated(const call& c, int k) {
