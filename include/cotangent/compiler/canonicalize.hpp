@@ -623,7 +623,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
   shown_once once;
   if (has_windows) once.find(g, uses);
   const sequence<int> conditions = needed_conditions(g);
-  left_numbers numbers(g);
+  left_numbers numbers(g, !of_packets);
   // Whether node n became a product that has one use; and its factors.
   const auto product_of = [&](int n) { return uses.items[n] == 1 && is_floating(g[n].type) && r.map.items[n].get().op_id == primitive_of<mul_p>.id; };
   const auto factor = [&](int n, int k) { return value{&b, b.g.operand(r.map.items[n].id, k)}; };
@@ -649,7 +649,67 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     const std::uint64_t op = c.op->id;
     double number = numbers.of_operands(n);
     const bool collects = number != 1 || numbers.leaves(n);
-    if (op == primitive_of<dot_general_p>.id) {
+    if (c.op->kind == role::pointwise) {
+      if (op == primitive_of<select_p>.id && conditions.items[n] == g.operand(n, 0)) v = c[1];
+      else if (op == primitive_of<neg_p>.id && (collects || numbers.leaves_sign(n))) v = c[0], number = -number;
+      else if (op == primitive_of<add_p>.id || op == primitive_of<sub_p>.id) {
+        const bool subtracts = op == primitive_of<sub_p>.id;
+        if (const int k = subtracts ? -1 : zeros.operand_in(n); k >= 0) {
+          v = numbers.is_negative(g.operand(n, 1 - k)) ? -c[1 - k] : c[1 - k];
+          zeros.each(g.operand(n, k), [&](int s) { v = scatter_into(r.map.items[s], v); });
+        }
+        if (of_packets && !subtracts && !v.b && !is_term(n)) {
+          sequence<value> terms;
+          collect(n, n, terms, collect);
+          v = sum_of_parts(terms);
+        }
+        if (v.b) continue;
+        const bool minus[2] = {numbers.is_negative(g.operand(n, 0)), subtracts != numbers.is_negative(g.operand(n, 1))};
+        const int first = minus[0] && !minus[1];  // the operand that is not subtracted
+        const int x = g.operand(n, first), y = g.operand(n, 1 - first);
+        const value left = c[first], right = c[1 - first];
+        if (minus[0] != minus[1]) {
+          number = 1;
+          if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), -right});
+          else if (product_of(y)) v = emit<fma_p>({-factor(y, 0), factor(y, 1), left});
+          else v = sub(left, right);
+        } else {
+          number = minus[0] ? -1 : 1;
+          const factored_value one = factored(left), other = factored(right);
+          if (is_floating(c.type) && one.of == other.of && one.number + other.number != 0) v = one.of, number *= one.number + other.number;
+          else if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), right});
+          else if (product_of(y)) v = emit<fma_p>({factor(y, 0), factor(y, 1), left});
+          else v = add(left, right);
+        }
+      } else if (op == primitive_of<mul_p>.id && is_floating(c.type)) {
+        for (int k = 0; k < 2 && !v.b; ++k) {
+          if (!is_constant(c[k])) continue;
+          if (collects && left_numbers::is_moderate(constant_value(c[k]))) v = c[1 - k], number *= constant_value(c[k]);
+          else if (product_of(g.operand(n, 1 - k))) v = scaled_product(c[1 - k], c[k]);
+        }
+        for (int k = 0; k < 2 && !v.b; ++k)
+          if (const int x = g.operand(n, k), y = g.operand(n, 1 - k); with_square.items[x] && x != y && product_of(y))
+            for (int i = 0; i < 2 && !v.b; ++i)
+              if (factor(y, i) == c[k]) v = mul(factor(y, 1 - i), mul(c[k], c[k]));
+      } else if (op == primitive_of<div_p>.id && is_floating(c.type) && is_constant(c[1])) {
+        if (const value inverse = inverse_of(c[1]); inverse.b) {
+          if (collects && left_numbers::is_moderate(constant_value(inverse))) v = c[0], number *= constant_value(inverse);
+          else if (product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
+          if (!v.b) v = mul(c[0], inverse);
+        }
+      } else if (op == primitive_of<div_p>.id && with_reciprocal.items[g.operand(n, 1)]) {
+        const int y = g.operand(n, 1);
+        const auto operand = [&](int k) { return r.map.items[g.operand(y, k)]; };
+        const value one = full_like(c[0], 1);
+        if (is_checked(g, y) && with_reciprocal.items[g.operand(y, 1)]) v = mul(c[0], select(operand(0), one / operand(1), operand(2)));
+        else if (!is_constant(c[0])) v = mul(c[0], one / c[1]);
+      }
+      else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
+        const auto is_number = [](value x) { return is_constant(x) && constant_value(x) == constant_value(x); };
+        const int k = is_number(c[0]) ? 0 : is_number(c[1]) ? 1 : -1;
+        if (k >= 0) v = op == primitive_of<max_p>.id ? emit<max_with_number_p>({c[k], c[1 - k]}) : emit<min_with_number_p>({c[k], c[1 - k]});
+      }
+    } else if (op == primitive_of<dot_general_p>.id) {
       if (sums_few_products(c, of_packets)) v = sum_of_few_products(c);
       else if (of_packets || sums_along_rows(c)) {
         if (!of_packets) v = sum_across_rows(c);
@@ -690,56 +750,6 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
     else if (op == primitive_of<basis_p>.id) v = compared_indices(c);
     else if (op == primitive_of<broadcast_in_dim_p>.id && is_output.items[n] && uses.items[n] == 1 && !of_packets) v = repeated_elements(c);
     else if (op == primitive_of<symmetric_p>.id) v = c[0];
-    else if (op == primitive_of<select_p>.id && conditions.items[n] == g.operand(n, 0)) v = c[1];
-    else if (op == primitive_of<neg_p>.id && collects) v = c[0], number = -number;
-    else if (op == primitive_of<add_p>.id) {
-      const int x = g.operand(n, 0), y = g.operand(n, 1);
-      if (const int k = zeros.operand_in(n); k >= 0) {
-        v = c[1 - k];
-        zeros.each(g.operand(n, k), [&](int s) { v = scatter_into(r.map.items[s], v); });
-      }
-      if (of_packets && !v.b && !is_term(n)) {
-        sequence<value> terms;
-        collect(n, n, terms, collect);
-        v = sum_of_parts(terms);
-      }
-      if (v.b) continue;
-      const factored_value first = factored(c[0]), second = factored(c[1]);
-      if (is_floating(c.type) && first.of == second.of && first.number + second.number != 0) v = first.of, number = first.number + second.number;
-      else if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), c[1]});
-      else if (product_of(y)) v = emit<fma_p>({factor(y, 0), factor(y, 1), c[0]});
-    } else if (op == primitive_of<sub_p>.id) {
-      const int x = g.operand(n, 0), y = g.operand(n, 1);
-      if (product_of(x)) v = emit<fma_p>({factor(x, 0), factor(x, 1), -c[1]});
-      else if (product_of(y)) v = emit<fma_p>({-factor(y, 0), factor(y, 1), c[0]});
-    } else if (op == primitive_of<mul_p>.id && is_floating(c.type)) {
-      for (int k = 0; k < 2 && !v.b; ++k) {
-        if (!is_constant(c[k])) continue;
-        if (collects && left_numbers::is_moderate(constant_value(c[k]))) v = c[1 - k], number *= constant_value(c[k]);
-        else if (product_of(g.operand(n, 1 - k))) v = scaled_product(c[1 - k], c[k]);
-      }
-      for (int k = 0; k < 2 && !v.b; ++k)
-        if (const int x = g.operand(n, k), y = g.operand(n, 1 - k); with_square.items[x] && x != y && product_of(y))
-          for (int i = 0; i < 2 && !v.b; ++i)
-            if (factor(y, i) == c[k]) v = mul(factor(y, 1 - i), mul(c[k], c[k]));
-    } else if (op == primitive_of<div_p>.id && is_floating(c.type) && is_constant(c[1])) {
-      if (const value inverse = inverse_of(c[1]); inverse.b) {
-        if (collects && left_numbers::is_moderate(constant_value(inverse))) v = c[0], number *= constant_value(inverse);
-        else if (product_of(g.operand(n, 0))) v = scaled_product(c[0], inverse);
-        if (!v.b) v = mul(c[0], inverse);
-      }
-    } else if (op == primitive_of<div_p>.id && with_reciprocal.items[g.operand(n, 1)]) {
-      const int y = g.operand(n, 1);
-      const auto operand = [&](int k) { return r.map.items[g.operand(y, k)]; };
-      const value one = full_like(c[0], 1);
-      if (is_checked(g, y) && with_reciprocal.items[g.operand(y, 1)]) v = mul(c[0], select(operand(0), one / operand(1), operand(2)));
-      else if (!is_constant(c[0])) v = mul(c[0], one / c[1]);
-    }
-    else if (op == primitive_of<max_p>.id || op == primitive_of<min_p>.id) {
-      const auto is_number = [](value x) { return is_constant(x) && constant_value(x) == constant_value(x); };
-      const int k = is_number(c[0]) ? 0 : is_number(c[1]) ? 1 : -1;
-      if (k >= 0) v = op == primitive_of<max_p>.id ? emit<max_with_number_p>({c[k], c[1 - k]}) : emit<min_with_number_p>({c[k], c[1 - k]});
-    }
     if (!v.b) v = b.emit_inferred(c);
     v = numbers.multiplied(n, v, number);
     if (!of_packets) v = rows.put_together(n, v);

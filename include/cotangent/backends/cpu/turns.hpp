@@ -13,8 +13,12 @@ template <class Layout> constexpr bool has_few_rows() {
   return plan.lanes > 0 && plan.lanes <= 2 * plan.width;
 }
 
-/// Two vectors of rows go side by side, so that each hides the latency of the other, if their carries have at most so many elements.
-inline constexpr int most_carried = 12;
+/// Two vectors of rows go side by side, so that each hides the latency of the other, if their carries have at most so many elements,
+/// and a turn has at most so many values: of a longer one the processor overlaps parts, and two would not fit the registers.
+inline constexpr int most_carried = 12, most_values_side_by_side = 64;
+template <class Layout> constexpr bool goes_side_by_side(int elements) {
+  return elements <= most_carried && Layout::shape.varying.total() <= most_values_side_by_side;
+}
 
 /// The carries of N rows. What the body reduces over rows into ys is combined lane by lane: there are N of each element of the ys.
 template <class Carries, int N, int Bytes> struct turning_registers : Carries {
@@ -99,7 +103,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
 
   /// All turns of all rows, if there are few.
   void run() const {
-    constexpr bool side_by_side = plan.lanes > lanes && base::elements <= most_carried;
+    constexpr bool side_by_side = plan.lanes > lanes && goes_side_by_side<typename base::layout>(base::elements);
     if constexpr (plan.lanes <= lanes) run_vectors<1, plan.lanes != lanes>(0, int(plan.lanes), {0, length_});
     else if constexpr (side_by_side) run_vectors<2, plan.lanes != 2 * lanes>(0, int(plan.lanes) - lanes, {0, length_});
     else {  // in turns, while what one vector has read is still in the cache for the other
@@ -112,7 +116,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
     }
   }
   /// How many vectors of rows go side by side.
-  static constexpr int vectors = base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : base::elements <= most_carried ? 2 : 1;
+  static constexpr int vectors = !goes_side_by_side<typename base::layout>(base::elements) ? 1 : base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : 2;
   /// All turns of the rows [first, last).
   void run(extent first, extent last) const {
     if constexpr (!plan.always_partial || lanes == 1)
@@ -158,7 +162,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
 template <class Kernel, class Roles, class Test, class TestRoles, class... Carry> class while_of_rows : loop_of_rows<Kernel, Roles, Carry...> {
   using base = loop_of_rows<Kernel, Roles, Carry...>;
   using base::plan, base::lanes;
-  static constexpr bool side_by_side = !plan.always_partial && (plan.lanes < 0 || plan.lanes >= 2 * lanes) && lanes > 1 && base::elements <= most_carried;
+  static constexpr bool side_by_side = !plan.always_partial && (plan.lanes < 0 || plan.lanes >= 2 * lanes) && lanes > 1 && goes_side_by_side<typename base::layout>(base::elements);
 
  public:
   static constexpr extent together = (side_by_side ? 2 : 1) * lanes;
