@@ -91,8 +91,11 @@ TEST_CASE("large matrices are factored and solved as on the CPU, and what is not
   const auto many_a = between<double, 3, 20, 20>(-1, 1);
   const auto many_b = between<double, 3, 20, 2>(-1, 1);
   const auto solve = ct::vmap([](auto x, auto y) { return ct::linalg::solve(x, y); });
+  const auto of_small = ct::grad([](auto a, auto b) { return ct::sum(ct::linalg::cholesky(ct::matmul(a, ct::transpose(a))) * b); });
+  const auto small_a = between<double, 5, 5>(-1, 1), small_b = between<double, 5, 5>(-1, 1, 1);
   for (const ct::device& d : tested_devices()) {
     CHECK(difference(tensors_of(run_on(d, f, a, b)), tensors_of(ct::jit(f)(a, b)), 1e-7) == "");
     CHECK(difference(tensors_of(run_on(d, solve, many_a, many_b)), tensors_of(ct::jit(solve)(many_a, many_b)), 1e-7) == "");
+    CHECK(difference(tensors_of(run_on(d, of_small, small_a, small_b)), tensors_of(ct::jit(of_small)(small_a, small_b)), 1e-7) == "");
   }
 }

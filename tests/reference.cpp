@@ -175,6 +175,26 @@ std::vector<double> cholesky(const std::vector<double>& a, std::size_t n) {
     }
   return l;
 }
+/// The symmetric part of L⁻ᵀ P L⁻¹, where P is the lower triangle of Lᵀ times that of g, with half of the diagonal.
+std::vector<double> cholesky_pullback(const std::vector<double>& l, const std::vector<double>& g, std::size_t n) {
+  std::vector<double> p(n * n, 0), turned(n * n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      turned[j * n + i] = l[i * n + j];
+      for (std::size_t k = i; j <= i && k < n; ++k) p[i * n + j] += l[k * n + i] * g[k * n + j] * (i == j ? 0.5 : 1);
+    }
+  const auto transposed = [n](const std::vector<double>& x) {
+    std::vector<double> y(n * n);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j) y[j * n + i] = x[i * n + j];
+    return y;
+  };
+  const std::vector<double> x = solution(turned, transposed(solution(turned, p, n, n)), n, n);
+  std::vector<double> y(n * n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) y[i * n + j] = (x[i * n + j] + x[j * n + i]) / 2;
+  return y;
+}
 /// What lu_p gives, by Doolittle's order of the sums.
 std::vector<double> lu(std::vector<double> a, std::size_t n) {
   std::vector<double> pivots(n);
@@ -499,7 +519,7 @@ struct interpreter {
           r.x[at] = y = cast(x.type, y);
         }
       });
-    } else if (name == "cholesky" || name == "triangular_solve" || name == "lu" || name == "lu_solve") {
+    } else if (name == "cholesky" || name == "cholesky_pullback" || name == "triangular_solve" || name == "lu" || name == "lu_solve") {
       const tensor& last = in(x.operand_count - 1);
       const int rank = last.dims.rank;
       const std::size_t n = std::size_t(in(0).dims[rank - 1]), m = std::size_t(last.dims[rank - 1]);
@@ -507,6 +527,7 @@ struct interpreter {
       for (std::size_t k = 0; size > 0 && k * size < r.x.size(); ++k) {
         std::vector<double> a(in(0).x.begin() + std::ptrdiff_t(k * n * n), in(0).x.begin() + std::ptrdiff_t((k + 1) * n * n)), y;
         if (name == "cholesky") y = cholesky(a, n);
+        else if (name == "cholesky_pullback") y = cholesky_pullback(a, {last.x.begin() + std::ptrdiff_t(k * size), last.x.begin() + std::ptrdiff_t((k + 1) * size)}, n);
         else if (name == "lu") y = lu(a, n);
         else {
           const bool triangular = name == "triangular_solve", transposed = attribute(triangular ? 1 : 0) != 0;

@@ -34,6 +34,23 @@ template <class T, class Order> COTANGENT_HD void cholesky(const T* a, T* l, Ord
       if (j > i || !positive) l[i * n + j] = j > i ? T(0) : T(NAN);
 }
 
+/// The symmetric x of a cotangent's lower triangle g of l, the factor of a matrix: see cholesky_pullback_p.
+template <class T, class Order> COTANGENT_HD void cholesky_pullback(const T* l, const T* g, T* x, Order n) {
+  for (extent i = 0; i < n * n; ++i) x[i] = g[i];
+  for (extent j = n; j-- > 0;) {
+    T& pivot = x[j * n + j];
+    for (extent i = j + 1; i < n; ++i) x[i * n + j] /= l[j * n + j], pivot -= l[i * n + j] * x[i * n + j];
+    pivot /= l[j * n + j];
+    for (extent i = j; i < n; ++i)
+      for (extent k = 0; k < j; ++k) {
+        x[j * n + k] -= x[i * n + j] * l[i * n + k];
+        if (i > j) x[i * n + k] -= x[i * n + j] * l[j * n + k];
+      }
+  }
+  for (extent i = 0; i < n; ++i)
+    for (extent j = 0; j <= i; ++j) x[i * n + j] = x[j * n + i] = x[i * n + j] / 2;
+}
+
 /// Solves a x = b or aᵀ x = b for the n rows of m numbers in x, which hold b, by the lower or upper triangle of a.
 template <class T, class Order, class Columns> COTANGENT_HD void solve_triangular(const T* a, T* x, Order n, Columns m, bool lower, bool transposed, bool unit_diagonal) {
   const bool forward = lower != transposed;

@@ -2,11 +2,12 @@
 #include <cotangent/primitives/primitives.hpp>
 #elif !defined(COTANGENT_PRIMITIVES_FACTORIZATIONS)
 #define COTANGENT_PRIMITIVES_FACTORIZATIONS
-/// Factorizations of square matrices, and what solves by them: cholesky, triangular_solve, lu, lu_solve. The last two axes are those of
-/// matrices, the others batch axes, which all operands share.
+/// Factorizations of square matrices, and what solves by them: cholesky, cholesky_pullback, triangular_solve, lu, lu_solve. The last two
+/// axes are those of matrices, the others batch axes, which all operands share.
 
 namespace cotangent {
 
+constexpr value cholesky_pullback(value l, value g);
 constexpr value triangular_solve(value a, value b, bool lower, bool transposed, bool unit_diagonal);
 constexpr value lu_solve(value a, value factors, value b, bool transposed);
 
@@ -184,17 +185,23 @@ struct of_matrices {
 /// arXiv:1602.07527).
 struct cholesky_p : of_matrices {
   static constexpr std::string_view name = "cholesky";
-  static constexpr value jvp(const call& c, const value* t) {
-    if (!t[0]) return {};
-    const value left = triangular_solve(c.result, t[0], true, false, false);
-    const value both = triangular_solve(c.result, transposed_matrices(left), true, false, false);  // symmetric
-    return matrix_products(c.result, triangle(both, true, 0.5));
-  }
+  /// Up to this order the matrices of a cotangent are not solved with.
+  static constexpr extent most_small = 8;
+  static constexpr value jvp(const call& c, const value* t) { return t[0] ? matrix_products(c.result, inner_tangent(c.result, t[0])) : value{}; }
   static constexpr value vjp(const call& c, int, value g) {
-    const value inner = triangle(matrix_products(transposed_matrices(c.result), triangle(g, true, 1)), true, 0.5);
-    const value left = triangular_solve(c.result, inner, true, true, false);
-    const value both = triangular_solve(c.result, transposed_matrices(left), true, true, false);
-    return symmetrized(both);
+    const extent n = c.dims[c.dims.rank - 1];
+    if (!is_symbol(n) && n <= most_small) return cholesky_pullback(c.result, g);
+    return between_inverses(c.result, matrix_products(transposed_matrices(c.result), triangle(g, true, 1)));
+  }
+  /// The lower triangle, with half of the diagonal, of L⁻¹ t L⁻ᵀ for symmetric t.
+  static constexpr value inner_tangent(value l, value t) {
+    const value left = triangular_solve(l, t, true, false, false);
+    return triangle(triangular_solve(l, transposed_matrices(left), true, false, false), true, 0.5);
+  }
+  /// The symmetric part of L⁻ᵀ x L⁻¹ for the lower triangle of x, with half of the diagonal.
+  static constexpr value between_inverses(value l, value x) {
+    const value left = triangular_solve(l, triangle(x, true, 0.5), true, true, false);
+    return symmetrized(triangular_solve(l, transposed_matrices(left), true, true, false));
   }
   static constexpr void elements(element_call& e) {
     each_matrix<1>(e, [&](element_matrix (&m)[1]) {
@@ -213,6 +220,59 @@ struct cholesky_p : of_matrices {
       const value positive = n > 0 ? x.greater(a(n - 1, n - 1), x.number(0)) : value{};
       for (extent i = 0; i < n; ++i)
         for (extent j = 0; j < n; ++j) e.parts.push_back(j > i ? value{} : x.chosen(positive, a(i, j), x.number(__builtin_nan(""))));
+    });
+  }
+};
+
+/// The symmetric cotangent of a of a = L Lᵀ by the cotangent g of L, for small matrices: operands L, as cholesky gives it, and g
+/// [..., n, n], whose lower triangle is read. It is linear in g; in L it is the symmetric part of L⁻ᵀ P L⁻¹, where P is the lower triangle
+/// of Lᵀ g, with half of the diagonal.
+struct cholesky_pullback_p : of_matrices {
+  static constexpr std::string_view name = "cholesky_pullback";
+  static constexpr bool linear(const call&, int k) { return k == 1; }
+  static constexpr value batch(const call& c, const bool* batched, extent size) {
+    const value operands[] = {batched_operand(c[0], batched[0], size), batched_operand(c[1], batched[1], size)};
+    return emit_again(c, operands);
+  }
+  /// With x the result and W = dL L⁻¹: the tangent of Lᵀ g between the inverses, less Wᵀ x + x W.
+  static constexpr value jvp(const call& c, const value* t) {
+    const value l = c[0], by_g = t[1] ? cholesky_pullback(l, t[1]) : value{};
+    if (!t[0]) return by_g;
+    const value moved = transposed_matrices(triangle(t[0], true, 1));
+    const value inside = cholesky_p::between_inverses(l, matrix_products(moved, triangle(c[1], true, 1)));
+    const value by_l = inside - 2.0 * symmetrized(matrix_products(triangular_solve(l, moved, true, true, false), c.result));
+    return by_g ? by_g + by_l : by_l;
+  }
+  static constexpr value vjp(const call& c, int k, value h) {
+    const value l = c[0], cotangent = symmetrized(h), inner = cholesky_p::inner_tangent(l, cotangent);
+    if (k == 1) return matrix_products(l, inner);
+    const value by_product = matrix_products(triangle(c[1], true, 1), transposed_matrices(inner));
+    const value turned = triangular_solve(l, matrix_products(cotangent, c.result), true, false, false);
+    return triangle(by_product - 2.0 * transposed_matrices(turned), true, 1);
+  }
+  /// Column by column from the last, without products of whole matrices (section 3.2 of Murray's report).
+  static constexpr void elements(element_call& e) {
+    if (e.form.place(e.c.dims.rank - 1) >= 0) {
+      e.fits = false;
+      return;
+    }
+    each_matrix<2>(e, [&](element_matrix (&m)[2]) {
+      const element_arithmetic x{e.b, e.c.type};
+      element_matrix &l = m[0], &g = m[1];
+      const extent n = l.rows;
+      const value half = x.number(0.5);
+      for (extent j = n; j-- > 0;) {
+        const value scale = x.reciprocal(l(j, j));
+        for (extent i = j + 1; i < n; ++i) g(i, j) = x.product(g(i, j), scale), g(j, j) = x.minus_product(g(j, j), l(i, j), g(i, j));
+        g(j, j) = x.product(g(j, j), scale);
+        for (extent i = j; i < n; ++i)
+          for (extent k = 0; k < j; ++k) {
+            g(j, k) = x.minus_product(g(j, k), g(i, j), l(i, k));
+            if (i > j) g(i, k) = x.minus_product(g(i, k), g(i, j), l(j, k));
+          }
+      }
+      for (extent i = 0; i < n; ++i)
+        for (extent j = 0; j < n; ++j) e.parts.push_back(x.product(j > i ? g(j, i) : g(i, j), half));
     });
   }
 };
@@ -328,6 +388,7 @@ struct lu_solve_p : solution<lu_solve_p> {
 };
 
 constexpr value cholesky(value a) { return emit<cholesky_p>({a}); }
+constexpr value cholesky_pullback(value l, value g) { return emit<cholesky_pullback_p>({l, g}); }
 constexpr value triangular_solve(value a, value b, bool lower, bool transposed, bool unit_diagonal) {
   return emit<triangular_solve_p>({a, b}, {lower, transposed, unit_diagonal});
 }

@@ -79,6 +79,16 @@ template <> struct opaque<cholesky_p> {
   }
 };
 
+template <> struct opaque<cholesky_pullback_p> {
+  template <class T, extent = not_known, extent Order = not_known> static void run(const array_ref* operands, const array_ref& result, const extent*) {
+    const auto n = known_or<Order>(result.dims[result.dims.rank - 1]);
+    for_each_matrix(result.dims, [&](extent i) {
+      const auto matrix = [&](const array_ref& x) { return static_cast<T*>(x.data) + i * n * n; };
+      small_matrix::cholesky_pullback<T>(matrix(operands[0]), matrix(operands[1]), matrix(result), n);
+    });
+  }
+};
+
 template <> struct opaque<triangular_solve_p> {
   template <class T, extent Rows = not_known, extent Columns = not_known> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
     const auto n = known_or<Rows>(result.dims[result.dims.rank - 2]);

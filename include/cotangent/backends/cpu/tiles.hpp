@@ -219,12 +219,19 @@ template <class T> struct tiled_product {
     const T* next = is_packed ? t.ahead : pa + Rows * a_row;
     // The terms up to `end` of the vectors [From, To).
     const auto add = [&]<int From, int To>(std::integer_sequence<int, From, To>, extent end) COTANGENT_EXPANDED {
-      for (end = end < last ? end : last; first < end; ++first, pa += column, behind += column, pb += t.b_stride) {
+      if (last < end) end = last;
+      const auto add_term = [&]() COTANGENT_EXPANDED {
         vec terms_of_b[Vectors];
         if (strides) __builtin_prefetch(next, 0, 2), next += a_column;
         each_place<1, From, To>([&](auto, auto v) COTANGENT_EXPANDED { terms_of_b[v] = load(pb, v); });
         each_place<Rows, From, To>([&](auto x, auto v) COTANGENT_EXPANDED { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
-      }
+        ++first, pa += column, behind += column, pb += t.b_stride;
+      };
+      if constexpr (Rows == tile_rows && !Partial) {
+#pragma GCC unroll 4
+        while (first < end) add_term();
+      } else
+        while (first < end) add_term();
     };
     if constexpr (B == matrix_part::whole) add(std::integer_sequence<int, 0, Vectors>(), last);
     else  // steps as wide as a vector

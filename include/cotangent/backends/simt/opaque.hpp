@@ -445,6 +445,12 @@ template <class T> struct factor_cholesky {
   extent n;
   COTANGENT_HD void operator()(extent i) const { small_matrix::cholesky(a + i * n * n, l + i * n * n, n); }
 };
+template <class T> struct pull_back_cholesky {
+  const T *l, *g;
+  T* x;
+  extent n;
+  COTANGENT_HD void operator()(extent i) const { small_matrix::cholesky_pullback(l + i * n * n, g + i * n * n, x + i * n * n, n); }
+};
 template <class T> struct solve_triangles {
   const T *a, *b;
   T* x;
@@ -530,6 +536,12 @@ template <> struct opaque<cholesky_p> {
     if constexpr (requires { queue.cholesky(a, l, n, matrices); })
       if (is_large(n) && matrices > 0) return queue.cholesky(a, l, n, matrices);
     for_each(queue, matrices, factor_cholesky<T>{a, l, n});
+  }
+};
+template <> struct opaque<cholesky_pullback_p> {
+  template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent*) {
+    const extent n = result.dims[result.dims.rank - 1], matrices = n > 0 ? result.dims.size() / (n * n) : 0;
+    for_each(queue, matrices, pull_back_cholesky<T>{static_cast<const T*>(operands[0].data), static_cast<const T*>(operands[1].data), static_cast<T*>(result.data), n});
   }
 };
 template <> struct opaque<triangular_solve_p> {
