@@ -29,32 +29,23 @@ constexpr auto misfit = [](auto stiffness, auto damping, auto x, auto v, auto se
   const auto [a, b] = ct::fori_loop<0, turns>([&](auto, const auto& s) { return kick(std::get<0>(s), std::get<1>(s), stiffness, damping); }, std::tuple(x, v));
   return ct::sum(ct::square(a - seen)) + ct::max(b);
 };
-/// A state [2] and parameters [2]: instances by vmap.
-constexpr auto of_state = [](auto p, auto s) {
+/// Of a state [2] and parameters [2], instances by vmap: the state at the end.
+constexpr auto end_of_state = [](auto p, auto s) {
   const auto turn = [&](auto, auto s) {
     const auto [x, v] = kick(s(ct::index<0>), s(ct::index<1>), p(ct::index<0>), p(ct::index<1>));
     return ct::stack<0>(x, v);
   };
-  return ct::sum(ct::fori_loop<0, turns>(turn, s));
+  return ct::fori_loop<0, turns>(turn, s);
 };
-/// The states as one array [n, 2], of which the loop has columns.
+constexpr auto of_state = [](auto p, auto s) { return ct::sum(end_of_state(p, s)); };
 constexpr auto mean_square_of_states = [](auto p, auto s) {
-  const auto end = ct::vmap([p](auto s) {
-    return ct::fori_loop<0, turns>([p](auto, auto s) {
-      const auto [x, v] = kick(s(ct::index<0>), s(ct::index<1>), p(ct::index<0>), p(ct::index<1>));
-      return ct::stack<0>(x, v);
-    }, s);
-  })(s);
-  return ct::mean(ct::square(end));
+  return ct::mean(ct::square(ct::vmap([p](auto s) { return end_of_state(p, s); })(s)));
 };
 constexpr auto sum_of_states = [](auto p, auto s) { return ct::sum(ct::vmap(of_state, ct::in_axes<ct::none, 0>)(p, s)); };
 constexpr auto by_state = ct::vmap(ct::grad(of_state, ct::wrt<0, 1>), ct::in_axes<ct::none, 0>);
 /// What a way back begins with is a product with a number: of the loss, or of each instance.
 constexpr auto energy_of_state = [](auto p, auto s) {
-  const auto end = ct::fori_loop<0, turns>([&](auto, auto s) {
-    const auto [x, v] = kick(s(ct::index<0>), s(ct::index<1>), p(ct::index<0>), p(ct::index<1>));
-    return ct::stack<0>(x, v);
-  }, s);
+  const auto end = end_of_state(p, s);
   return 0.1 * ct::dot(end, end) + p(ct::index<1>) * ct::dot(end, s);
 };
 constexpr auto energies = ct::vmap(ct::value_and_grad(energy_of_state, ct::wrt<0, 1>), ct::in_axes<ct::none, 0>);
