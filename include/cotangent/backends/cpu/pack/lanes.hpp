@@ -8,46 +8,22 @@ inline namespace COTANGENT_ISA {
 
 // Lanes taken apart and put together.
 
-/// The first half of the lanes.
-template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> lower(pack<T, N> x) {
-  using half = pack<T, N / 2>;
-  half r;
-  if constexpr (N == 2) return x[0];
-  else if constexpr (pack<T, N>::parts > 1) {
-    int k = 0;
-    do r.set_part(k, x.part(k)); while (++k < half::parts);
-    return r;
-  } else {
-    r.set_part(0, vector_slice<typename half::part_type, 0>(x.part(0), std::make_index_sequence<N / 2>()));
-    return r;
-  }
-}
-
-/// The second half of the lanes.
-template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> upper(pack<T, N> x) {
-  using half = pack<T, N / 2>;
-  half r;
-  if constexpr (N == 2) return x[1];
-  else if constexpr (pack<T, N>::parts > 1) {
-    int k = 0;
-    do r.set_part(k, x.part(half::parts + k)); while (++k < half::parts);
-    return r;
-  } else {
-    r.set_part(0, vector_slice<typename half::part_type, N / 2>(x.part(0), std::make_index_sequence<N / 2>()));
-    return r;
-  }
-}
-
-/// Lanes First, First + 1, ... of a pack in one register.
+/// Lanes First, First + 1, ... of a pack: of one register, or whole registers.
 template <int W, int First, class T, int N> COTANGENT_HOST_INLINE pack<T, W> lanes_from(pack<T, N> x) {
-  static_assert(pack<T, N>::parts == 1 && W > 1);
+  constexpr int parts = pack<T, N>::parts;
+  static_assert(parts == 1 || W * parts % N == 0);
   if constexpr (W == N) return x;
+  else if constexpr (W == 1) return x[First];
   else {
     pack<T, W> r;
-    r.set_part(0, vector_slice<typename pack<T, W>::part_type, First>(x.part(0), std::make_index_sequence<std::size_t(W)>()));
+    int k = 0;
+    if constexpr (parts == 1) r.set_part(0, vector_slice<typename pack<T, W>::part_type, First>(x.part(0), std::make_index_sequence<std::size_t(W)>()));
+    else do r.set_part(k, x.part(First * parts / N + k)); while (++k < pack<T, W>::parts);
     return r;
   }
 }
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> lower(pack<T, N> x) { return lanes_from<N / 2, 0>(x); }
+template <class T, int N> COTANGENT_HOST_INLINE pack<T, N / 2> upper(pack<T, N> x) { return lanes_from<N / 2, N / 2>(x); }
 
 /// The lanes of a, then those of b.
 template <class T, int N> COTANGENT_HOST_INLINE pack<T, 2 * N> join(pack<T, N> a, pack<T, N> b) {
