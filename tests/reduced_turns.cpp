@@ -58,6 +58,10 @@ constexpr auto two_loops = [](auto x, auto v, auto forces) {
 constexpr auto backwards = [](auto x, auto rates) {
   return ct::sum(std::get<1>(ct::scan([](auto x, auto r) { return std::tuple(x * r, x + r); }, x, rates, ct::reverse)) * rates);
 };
+constexpr auto drawn_path = [](auto x, auto v, auto forces) {
+  const auto path = path_of(x, v, forces);
+  return std::tuple(ct::mean(path), ct::matmul(ct::transpose(path), forces), x * ct::max(path));
+};
 constexpr auto counts = [](auto x) {
   return ct::sum(std::get<1>(ct::scan([](auto x, auto) { return std::tuple(x * 3 + 1, x % 7); }, x, ct::none, ct::length<turns>)), ct::axis<0>);
 };
@@ -108,6 +112,16 @@ TEST_CASE("paths that are used otherwise are kept") {
   check_jit(variance, 1e-11, x, v, forces);
   const auto f = ct::value_and_grad(misfit, ct::wrt<0, 1, 2>);
   check_jit(f, 1e-11, x, v, between<double, turns, 300>(-1, 1, 3), between<double, turns, 300>(-1, 1, 4));
+}
+
+TEST_CASE("a run-time number of turns") {
+  const auto mean_of_path = [](auto x, auto v, auto forces) { return ct::mean(path_of(x, v, forces)); };
+  for (const ct::extent n : {1, 9}) {
+    ct::array<double, ct::dyn> forces({n});
+    for (ct::extent k = 0; k < n; ++k) forces(k) = std::cos(double(k));
+    check_jit(drawn_path, 1e-11, between<double, 100>(-2, 2), between<double, 100>(-1, 1, 1), forces);
+    check_jit(ct::grad(mean_of_path, ct::wrt<0, 2>), 1e-11, between<double, 100>(-2, 2), between<double, 100>(-1, 1, 1), forces);
+  }
 }
 
 TEST_CASE("turns from the last one on, and integers") {

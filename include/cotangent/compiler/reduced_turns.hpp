@@ -22,7 +22,7 @@ class turn_reducer {
     axes_.assign(count, -1), depends_.assign(count, false), inside_.assign(count, false), in_turn_.assign(count, value());
     const call_form form(g, loop);
     length_ = form.own[0], carries_ = form.own[1];
-    if (g.subgraphs[std::size_t(form.bodies[0])].symbols.empty()) find();
+    if (!is_symbol(length_) && g.subgraphs[std::size_t(form.bodies[0])].symbols.empty()) find();
   }
 
   /// Whether there is something to be done in the loop.
