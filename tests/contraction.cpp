@@ -339,3 +339,28 @@ TEST_CASE("einsum of several operands, of diagonals, of axes that an ellipsis st
   for (int i = 0; i < 2; ++i)
     for (int l = 0; l < 2; ++l) CHECK(std::abs(q(l, i) - product(i, l)) <= 1e-14);
 }
+
+TEST_CASE("products of vectors with matrices whose batch axes are apart read them where they are") {
+  const auto scores = [](auto q, auto cache) { return ct::einsum<"bhk,bthk->bht">(q, cache); };
+  const auto mixed = [](auto p, auto cache) { return ct::einsum<"bthk,bht->bhk">(cache, p); };
+  const auto turned = [](auto p, auto cache) { return ct::einsum<"bht,bthk->khb">(p, cache); };
+  const auto q = between<double, 3, 5, 18>(-1, 1);
+  const auto p = between<double, 3, 5, 7>(-1, 1, 1);
+  const auto of_scores = between<double, 3, 7, 5, 18>(-1, 1, 2);
+  const auto in_place = [](const std::string& kernels) {
+    return kernels.find("gemm") == std::string::npos && kernels.find("[3,5,7,18]") == std::string::npos && kernels.find("[3,5,18,7]") == std::string::npos;
+  };
+  CHECK(in_place(ct::jit(scores).kernels(q, of_scores)));
+  CHECK(in_place(ct::jit(mixed).kernels(p, of_scores)));
+  check_jit(scores, 1e-14, q, of_scores);
+  check_jit(mixed, 1e-14, p, of_scores);
+  check_jit(turned, 1e-14, p, of_scores);
+  check_jit(ct::vmap(scores, ct::in_axes<ct::none, 2>), 1e-14, q, between<double, 3, 7, 4, 5, 18>(-1, 1, 3));
+  const auto attention = [](auto q, auto keys, auto values) { return ct::sum(ct::square(decltype(mixed){}(ct::nn::softmax(decltype(scores){}(q, keys)), values))); };
+  check_derivatives(attention, std::tuple(between<double, 2, 3, 4>(-1, 1), between<double, 2, 5, 3, 4>(-1, 1, 1), between<double, 2, 5, 3, 4>(-1, 1, 2)));
+  ct::array<float, ct::dyn, ct::dyn, 2, 17> cache({3, 9, 2, 17});
+  for (ct::extent i = 0; i < cache.size(); ++i) cache.data()[i] = std::sin(float(i));
+  ct::array<float, ct::dyn, 2, 17> some({3, 2, 17});
+  for (ct::extent i = 0; i < some.size(); ++i) some.data()[i] = std::cos(float(i));
+  check_jit(scores, 2e-6, some, cache);
+}

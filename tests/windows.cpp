@@ -70,6 +70,18 @@ template <class T, int Rows, int Columns> void check_steps() {
 
 }  // namespace
 
+TEST_CASE("Jacobians of rolls along a run-time extent") {
+  const auto rolled = [](auto u) { return ct::roll<0>(u, 1); };
+  const auto energy = [](auto u) { return ct::sum(ct::square(u - ct::roll<0>(u, 2))) / 2; };
+  for (const ct::extent n : {1, 2, 5, 33}) {
+    ct::array<double, ct::dyn> u({n});
+    for (ct::extent i = 0; i < n; ++i) u(i) = std::sin(double(i));
+    check_jit(ct::jacfwd(rolled), 0, u);
+    check_jit(ct::jacrev(rolled), 0, u);
+    check_jit(ct::hessian(energy), 1e-14, u);
+  }
+}
+
 TEST_CASE("a step of a stencil and its adjoint are one kernel each, of rows shorter and longer than vectors") {
   const auto u = between<float, 67, 131>(-1, 1);
   CHECK(kernels_of(torus_step, u, u) == 1);

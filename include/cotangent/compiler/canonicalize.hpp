@@ -154,7 +154,7 @@ constexpr bool has_known_zeros(const value& x) {
   return x.get().op_id == primitive_of<select_p>.id && is_constant(operand(2)) && constant_value(operand(2)) == 0 && is_of_indices(operand(0), operations);
 }
 /// Whether each element of a product is a sum of so few products that a kernel, which can fuse with what is around it, is better
-/// than a matrix product: batches, and all pairs of rows.
+/// than a matrix product: batches, and all pairs of rows, or of a few rows with many.
 constexpr bool sums_few_products(const call& c, bool of_packets = false) {
   constexpr extent few_terms = 8, few_terms_of_pairs = 4, wide = 8;
   const dot_dimensions d = dot_general_p::dimensions(c);
@@ -165,35 +165,50 @@ constexpr bool sums_few_products(const call& c, bool of_packets = false) {
     terms *= n;
   }
   if (of_packets) return terms <= few_terms && (terms == 1 || (!has_known_zeros(c[0]) && !has_known_zeros(c[1])));
-  const auto extent_of_free = [](const shape& free, const shape& dims) {
-    extent n = 1;
-    for (extent axis : free) n = is_symbol(dims[int(axis)]) ? wide : n * dims[int(axis)];
-    return n;
-  };
-  const extent left = extent_of_free(d.lhs_free(c[0].rank()), c[0].dims()), right = extent_of_free(d.rhs_free(c[1].rank()), c[1].dims());
-  return terms > 0 && right >= wide && (d.lhs_batch.rank > 0 ? terms <= few_terms : left >= wide && terms <= few_terms_of_pairs);
+  if (terms == 0 || terms > (d.lhs_batch.rank > 0 ? few_terms : few_terms_of_pairs)) return false;
+  extent right = 1;
+  for (extent axis : d.rhs_free(c[1].rank())) right = is_symbol(c[1].dims()[int(axis)]) ? wide : right * c[1].dims()[int(axis)];
+  return right >= wide;
 }
 /// Whether a product is one sum of products for each index of its batch: what kernels do with rows.
 constexpr bool sums_along_rows(const call& c) {
   const dot_dimensions d = dot_general_p::dimensions(c);
   return d.lhs_contracted.rank > 0 && d.lhs_free(c[0].rank()).rank == 0 && d.rhs_free(c[1].rank()).rank == 0;
 }
-/// Such a product whose sums do not go along the last axes of the left operand: in that operand's order. Else null.
-constexpr value sum_across_rows(const call& c) {
-  const dot_dimensions d = dot_general_p::dimensions(c);
-  const int rank = c[0].rank(), batches = d.lhs_batch.rank;
-  if (batches == 0 || d.lhs_contracted.contains(rank - 1)) return {};
-  shape right = filled(rank, 0), summed, order;  // per axis of the left operand, that of the right one; per batch axis, which of those kept it is
-  for (int i = 0; i < batches; ++i) right[int(d.lhs_batch[i])] = d.rhs_batch[i];
-  for (int i = 0; i < rank - batches; ++i) right[int(d.lhs_contracted[i])] = d.rhs_contracted[i];
-  for (extent axis : d.lhs_batch) {
+/// A product whose operand k has no free axes, as sums of the other operand's elements, in that one's order.
+constexpr value sum_in_order(const call& c, const dot_dimensions& d, int k) {
+  const value matrices = c[1 - k], vectors = c[k];
+  const shape &batch = k == 0 ? d.rhs_batch : d.lhs_batch, &contracted = k == 0 ? d.rhs_contracted : d.lhs_contracted;
+  const shape &own_batch = k == 0 ? d.lhs_batch : d.rhs_batch, &own_contracted = k == 0 ? d.lhs_contracted : d.rhs_contracted;
+  shape places = filled(vectors.rank(), 0), summed, order;  // of the result's axes, which of those that are not summed
+  for (int i = 0; i < batch.rank; ++i) places[int(own_batch[i])] = batch[i];
+  for (int i = 0; i < contracted.rank; ++i) places[int(own_contracted[i])] = contracted[i];
+  for (int i = 0; i < matrices.rank(); ++i)
+    if (contracted.contains(i)) summed.push_back(i);
+  for (extent axis : join(batch, k == 0 ? d.rhs_free(matrices.rank()) : d.lhs_free(matrices.rank()))) {
     int before = 0;
-    for (extent other : d.lhs_batch) before += other < axis;
+    for (int other = 0; other < axis; ++other) before += !contracted.contains(other);
     order.push_back(before);
   }
-  for (int i = 0; i < rank; ++i)
-    if (d.lhs_contracted.contains(i)) summed.push_back(i);
-  return transpose(reduce_sum(mul(c[0], transpose(c[1], right)), summed), order);
+  return transpose(reduce_sum(mul(matrices, placed(vectors, places, matrices.dims())), summed), order);
+}
+/// Such a product whose sums do not go along the last axes of the left operand. Else null.
+constexpr value sum_across_rows(const call& c) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  if (d.lhs_batch.rank == 0 || d.lhs_contracted.contains(c[0].rank() - 1)) return {};
+  return sum_in_order(c, d, 1);
+}
+/// A product of vectors with matrices whose batch axes are apart from each other, as those of a cache [batch, time, heads, size]: the matrices
+/// are read where they are. Else null.
+constexpr value sum_of_apart(const call& c) {
+  const dot_dimensions d = dot_general_p::dimensions(c);
+  for (int k = 0; k < 2; ++k) {
+    const shape free = k == 0 ? d.lhs_free(c[0].rank()) : d.rhs_free(c[1].rank()), &batch = k == 0 ? d.rhs_batch : d.lhs_batch;
+    bool apart = false;
+    for (int i = 1; i < batch.rank; ++i) apart = apart || batch[i] != batch[i - 1] + 1;
+    if (free.rank == 0 && apart && is_floating(c.type)) return sum_in_order(c, d, k);
+  }
+  return {};
 }
 /// Where the axes of a product's operand are in its result; the contracted ones, in their order, behind all of them.
 constexpr shape places_in_product(const call& c, const dot_dimensions& d, int operand) {
@@ -714,7 +729,7 @@ constexpr graph canonicalize(const graph& g, bool of_packets = false) {
       else if (of_packets || sums_along_rows(c)) {
         if (!of_packets) v = sum_across_rows(c);
         if (!v.b) v = sum_of_products(c, n, axes_from(0, c.dims.rank));
-      } else v = rows.product(n, c);
+      } else if (v = sum_of_apart(c); !v.b) v = rows.product(n, c);
       if (!v.b) {
         product_triangles t = triangles.of_product(n);
         const call product = product_at(n);

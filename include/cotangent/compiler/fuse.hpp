@@ -230,7 +230,8 @@ class scheduler {
     origin_.count = same_.count = g_.nodes.count;
   }
 
-  /// Follows views to what they look at. For a constant or iota the access describes the iota's value.
+  /// Follows views to what they look at. For a constant or iota, but for one in memory that a window looks into, the access describes the
+  /// iota's value.
   constexpr leaf resolve(int n) {
     sequence<int> views;
     leaf l{n, {}, is_window(n) && !copied_[std::size_t(n)] ? n : -1};
@@ -239,7 +240,7 @@ class scheduler {
       l.node = g_.operand(l.node, 0);
     }
     l.access.strides = contiguous(at(l.node).dims);
-    if (is(l.node, primitive_of<iota_p>.id)) {
+    if (l.window < 0 && is(l.node, primitive_of<iota_p>.id)) {
       const int axis = int(g_.attribute(l.node, at(l.node).attribute_count - 1));
       l.access.strides = filled(at(l.node).dims.rank, 0);
       l.access.strides[axis] = 1;
