@@ -683,6 +683,19 @@ def product():
     return "product of matrices [1024, 1024], beside Eigen's", jnp.matmul, (uniform(0.1, 1, 1024, 1024), uniform(0.1, 1, 1024, 1024))
 
 
+def attention_of_a_token():
+    def attended(q, keys, values):
+        return jnp.einsum("bht,bthk->bhk", jax.nn.softmax(jnp.einsum("bhk,bthk->bht", q, keys)), values)
+
+    cache = (8, 512, 4, 32)
+    return "attention of a token over a cache [8, 512, 4, 32]", attended, (uniform(0.1, 1, 8, 4, 32), uniform(0.1, 1, *cache), uniform(0.1, 1, *cache))
+
+
+def gate():
+    applied = lambda g, x: jnp.einsum("ab,xby->xay", g, x)  # noqa: E731
+    return "a matrix [2, 2] times the middle axis of [8192, 2, 32]", applied, (uniform(0.1, 1, 2, 2), uniform(0.1, 1, 8192, 2, 32))
+
+
 def halves():
     x, y = uniform(0.1, 1, 1 << 22).astype(jnp.bfloat16), uniform(0.1, 1, 1 << 22).astype(jnp.bfloat16)
     return "2.5 x + y of 4 M bfloat16", lambda x, y: 2.5 * x + y, (x, y)
@@ -737,7 +750,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, message_slope, relaxed, membrane, wave, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, halves, squares, roots, *convolutions, *places, *transforms):
+    for case in (bag_slope, message_slope, relaxed, membrane, wave, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, attention_of_a_token, gate, halves, squares, roots, *convolutions, *places, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

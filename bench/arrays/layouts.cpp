@@ -13,6 +13,10 @@ using matrix = ct::array<float, 1024, 1024>;
 using coordinates = ct::array<float, 3, 100000>;
 using points = ct::array<float, 100000, 3>;
 using halves = ct::array<ct::bfloat16, 1 << 22>;
+using queries = ct::array<float, 8, 4, 32>;     // of 8 sequences and 4 heads
+using cache = ct::array<float, 8, 512, 4, 32>;  // what 512 tokens left
+using gate = ct::array<float, 2, 2>;
+using state = ct::array<float, 8192, 2, 32>;
 
 typedef float floats __attribute__((vector_size(64)));
 typedef int lanes __attribute__((vector_size(64)));
@@ -67,6 +71,34 @@ void add_layouts() {
   row<matrix, matrix>("product of matrices [1024, 1024], beside Eigen's", [](auto a, auto b) { return ct::matmul(a, b); }, [](float* y, const matrix& a, const matrix& b) {
     using rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     Eigen::Map<rows>(y, 1024, 1024).noalias() = Eigen::Map<const rows>(a.data(), 1024, 1024) * Eigen::Map<const rows>(b.data(), 1024, 1024);
+  }, some_numbers);
+  row<queries, cache, cache>("attention of a token over a cache [8, 512, 4, 32]", [](auto q, auto keys, auto values) {
+    return ct::einsum<"bht,bthk->bhk">(ct::nn::softmax(ct::einsum<"bhk,bthk->bht">(q, keys)), values);
+  }, [](float* y, const queries& q, const cache& keys, const cache& values) {
+    float weights[4][512];
+    for (int b = 0; b < 8; ++b) {
+      float sums[4] = {};
+      for (int t = 0; t < 512; ++t)
+        for (int h = 0; h < 4; ++h) {
+          float score = 0;
+          for (int k = 0; k < 32; ++k) score += q(b, h, k) * keys(b, t, h, k);
+          weights[h][t] = score;
+        }
+      for (int h = 0; h < 4; ++h) {
+        const float most = *std::max_element(weights[h], weights[h] + 512);
+        for (float& w : weights[h]) sums[h] += w = std::exp(w - most);
+      }
+      float* const to = y + 128 * b;
+      std::fill_n(to, 128, 0.0f);
+      for (int t = 0; t < 512; ++t)
+        for (int h = 0; h < 4; ++h)
+          for (int k = 0; k < 32; ++k) to[32 * h + k] += weights[h][t] / sums[h] * values(b, t, h, k);
+    }
+  }, some_numbers);
+  row<gate, state>("a matrix [2, 2] times the middle axis of [8192, 2, 32]", [](auto g, auto x) { return ct::einsum<"ab,xby->xay">(g, x); }, [](float* y, const gate& g, const state& x) {
+    for (int i = 0; i < 8192; ++i)
+      for (int a = 0; a < 2; ++a)
+        for (int j = 0; j < 32; ++j) y[64 * i + 32 * a + j] = g(a, 0) * x(i, 0, j) + g(a, 1) * x(i, 1, j);
   }, some_numbers);
   row<halves, halves>("2.5 x + y of 4 M bfloat16", [](auto x, auto y) { return 2.5 * x + y; }, [](ct::bfloat16* z, const halves& x, const halves& y) {
     for (int i = 0; i < 1 << 22; ++i) {
