@@ -142,19 +142,27 @@ TEST_CASE("signs go through products and quotients up to what adds or subtracts"
   const auto x = between<double, 37>(-2, 2), y = between<double, 37>(0.5, 2, 1), z = between<double, 37>(-1, 1, 2);
   const auto negations = [&](const auto& f) { return occurrences(" neg", ct::jit(f).kernels(x, y, z)); };
   const auto absorbed = [](auto x, auto y, auto z) {
-    const auto w = -ct::sin(x), p = w * y, q = p / y;
+    const auto w = -ct::sin(x);
+    const auto p = w * y;
+    const auto q = p / y;
     return std::tuple(p + z, z - p, q - (-q * z) + p + z, ct::where(x > y, p, 0.0) + z);
   };
   CHECK(negations(absorbed) == 0);
   check_jit(absorbed, 1e-15, x, y, z);
   const auto every_sign = [](auto x, auto y, auto z) {
-    const auto w = -ct::sin(x), p = w * y, q = z * w;
+    const auto w = -ct::sin(x);
+    const auto p = w * y;
+    const auto q = z * w;
     return std::tuple(p + q, p - q, -p - z, -p + q, w - z * y, ct::sum(p - z), -(p + p), p + 2.0 * p, 0.5 * -(p * 3.0) - z, ct::exp(p), p * w, w);
   };
   check_jit(every_sign, 1e-14, x, y, z);
   check_jit(every_sign, 3e-6, between<float, 37>(-2, 2), between<float, 37>(0.5, 2, 1), between<float, 37>(-1, 1, 2));
   check_jit(ct::grad([&](auto... a) { return ct::sum(std::get<3>(absorbed(a...)) * std::get<2>(every_sign(a...))); }, ct::wrt<0, 1, 2>), 1e-13, x, y, z);
-  const auto whole = [](auto a, auto b) { const auto m = -a, p = m * b; return std::tuple(p + b, b - p, m - b, p - m); };
+  const auto whole = [](auto a, auto b) {
+    const auto m = -a;
+    const auto p = m * b;
+    return std::tuple(p + b, b - p, m - b, p - m);
+  };
   check_jit(whole, 0, ct::array<int, 5>{1, -2, 3, 0, 7}, ct::array<int, 5>{4, 5, -6, 7, 0});
 }
 

@@ -227,8 +227,10 @@ template <class T> struct tiled_product {
         each_place<Rows, From, To>([&](auto x, auto v) COTANGENT_EXPANDED { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
         ++first, pa += column, behind += column, pb += t.b_stride;
       };
-      if constexpr (Rows == tile_rows && !Partial) {
+      if constexpr (Rows == tile_rows && !Partial) {  // where large products spend their time
+#ifndef __CUDACC__
 #pragma GCC unroll 4
+#endif
         while (first < end) add_term();
       } else
         while (first < end) add_term();
