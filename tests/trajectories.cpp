@@ -38,6 +38,7 @@ constexpr auto end_of_state = [](auto p, auto s) {
   return ct::fori_loop<0, turns>(turn, s);
 };
 constexpr auto of_state = [](auto p, auto s) { return ct::sum(end_of_state(p, s)); };
+/// The states as one array [n, 2], of which the loop has columns.
 constexpr auto mean_square_of_states = [](auto p, auto s) {
   return ct::mean(ct::square(ct::vmap([p](auto s) { return end_of_state(p, s); })(s)));
 };
