@@ -76,8 +76,8 @@ TEST_CASE("derivatives of reads and writes along an axis of run-time extent") {
 }
 
 TEST_CASE("a run-time extent with too few elements for an index is an error before anything is written") {
-  CHECK_THROWS_WITH(ct::jit([](auto v, auto i) { return v(i); })(rows_of(0), ct::array<std::int32_t>(0)), "argument leaf 0, axis 0: the extent is 0 where at least 1 is needed");
-  CHECK_THROWS_WITH(ct::jit([](auto v, auto i) { return ct::dynamic_slice<4, 1>(v, i, 0); })(rows_of(3), ct::array<std::int32_t>(0)), "argument leaf 0, axis 0: the extent is 3 where at least 4 is needed");
+  CHECK_THROWS_WITH(ct::jit([](auto v, auto i) { return v(i); })(rows_of(0), ct::array<std::int32_t>(0)), "index: argument leaf 0 [0,3], axis 0: the extent is 0 where at least 1 is needed");
+  CHECK_THROWS_WITH(ct::jit([](auto v, auto i) { return ct::dynamic_slice<4, 1>(v, i, 0); })(rows_of(3), ct::array<std::int32_t>(0)), "dynamic_slice: argument leaf 0 [3,3], axis 0: the extent is 3 where at least 4 is needed");
   CHECK_THROWS_WITH(ct::jit([](auto v, auto u, auto i) { return ct::dynamic_update_slice(v, u, i, 0); })(between<double, 2, 3>(-1, 1), rows_of(3), ct::array<std::int32_t>(0)),
-                    "the extent 2: the extent is 2 where at least 3 is needed");
+                    "dynamic_update_slice: an extent of 2 where at least 3 is needed");
 }

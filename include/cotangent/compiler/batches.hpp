@@ -17,8 +17,8 @@ class axis_namer {
     rows_ = g[g.operand(product, 0)].dims[int(g.attribute(product, 2))];
     while (changed_ && fits_) {
       changed_ = false;
-      for (int n = 0; n < g.size(); ++n) visit(n);
-      for (int n = g.size(); n-- > 0;) visit(n);
+      for (int n = 0; n < g.size() && fits_; ++n) visit(n);
+      for (int n = g.size(); n-- > 0 && fits_;) visit(n);
     }
   }
 
@@ -68,8 +68,8 @@ class axis_namer {
     else if (axes_[std::size_t(b)] == j) set(a, int(i));
   }
   constexpr void visit(int n) {
-    const node& x = g_[n];
-    if (x.is_input() || is(n, primitive_of<constant_p>.id)) return;
+    const node& x = g_.nodes.items[n];
+    if (x.is_input() || is(n, primitive_of<constant_p>.id) || !is_concerned(n)) return;
     const auto operand = [&](int k) { return g_.operand(n, k); };
     const auto attribute = [&](int k) { return g_.attribute(n, k); };
     if (x.op->kind == role::pointwise) {
@@ -80,7 +80,7 @@ class axis_namer {
       link(operand(0), attribute(1), n, 1), link(operand(1), attribute(5), n, 2);
       link(operand(0), attribute(2), operand(1), attribute(4));
       // Some rows of a triangle are none.
-      if (gemm_p::triangles(g_.attributes.items + x.attributes, x.attribute_count).any()) leave_alone(n);
+      if (gemm_p::triangles(g_.attributes.items + x.attributes, x.attribute_count).any()) fits_ = false;
     } else if (x.op->kind == role::reduction) {
       shape axes;
       for (int k = 0; k < x.attribute_count; ++k) axes.push_back(attribute(k));
@@ -104,13 +104,16 @@ class axis_namer {
         else if (from[i] == 1) ++i;
         else before_to *= x.dims[j++];
       }
-      fits_ = fits_ && (linked || (axes_[std::size_t(n)] < 0 && axes_[std::size_t(operand(0))] < 0));
-    } else leave_alone(n);
+      fits_ = fits_ && linked;
+    } else fits_ = false;
   }
-  /// Node n may have nothing to do with the axes.
-  constexpr void leave_alone(int n) {
-    fits_ = fits_ && axes_[std::size_t(n)] < 0;
-    for (int k = 0; k < g_[n].operand_count; ++k) fits_ = fits_ && axes_[std::size_t(g_.operand(n, k))] < 0;
+  /// Whether node n or an operand of it has such an axis.
+  constexpr bool is_concerned(int n) const {
+    const node& x = g_.nodes.items[n];
+    const int* const operands = g_.operands.items + x.operands;
+    for (int k = 0; k < x.operand_count; ++k)
+      if (axes_.items[operands[k]] >= 0) return true;
+    return axes_.items[n] >= 0;
   }
 };
 

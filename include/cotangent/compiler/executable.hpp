@@ -146,24 +146,27 @@ template <class Make, class Donated, class Backend> struct executable {
   static void bind_symbols(state& s, const shape* inputs) {
     evaluate_symbols(s, inputs);
     for (const equality& e : plan.equalities)
-      if (s.value(e.a) != s.value(e.b) && is_symbol(e.a) && plan.symbols[std::size_t(e.a - symbol_base)].what == symbol::greater)
-        throw shape_error(describe(e.b) + ": the extent is " + std::to_string(s.value(e.b)) + " where at least " + std::to_string(s.value(e.a)) + " is needed");
-      else if (s.value(e.a) != s.value(e.b))
-        throw shape_error("extents that must be equal differ: " + describe(e.a) + " is " + std::to_string(s.value(e.a)) + " and " +
-                          describe(e.b) + " is " + std::to_string(s.value(e.b)));
+      if (s.value(e.a) != s.value(e.b)) throw shape_error(e.of.str() + ": " + difference(s, inputs, e));
     for (std::size_t i = 0; i < own.inputs; ++i) {
       const shape& want = graph.nodes[std::size_t(graph.inputs[i])].dims;
       for (int k = 0; k < want.rank; ++k)
         if (s.value(want[k]) != inputs[i][k])
-          throw shape_error("argument leaf " + std::to_string(i) + ", axis " + std::to_string(k) + ": the extent is " +
-                            std::to_string(inputs[i][k]) + " where " + describe(want[k]) + " needs " + std::to_string(s.value(want[k])));
+          throw shape_error(axis_of(inputs, extent(i), k) + ": the extent is " + std::to_string(inputs[i][k]) + " where " + describe(inputs, want[k]) + " needs " + std::to_string(s.value(want[k])));
     }
   }
-  static std::string describe(extent e) {
+  static std::string difference(const state& s, const shape* inputs, const equality& e) {
+    const std::string a = std::to_string(s.value(e.a)), b = std::to_string(s.value(e.b));
+    if (is_symbol(e.a) && plan.symbols[std::size_t(e.a - symbol_base)].what == symbol::greater)
+      return (is_symbol(e.b) ? describe(inputs, e.b) + ": the extent is " : "an extent of ") + b + " where at least " + a + " is needed";
+    return "extents that must be equal differ: " + describe(inputs, e.a) + " is " + a + " and " + describe(inputs, e.b) + " is " + b;
+  }
+  static std::string describe(const shape* inputs, extent e) {
     if (!is_symbol(e)) return "the extent " + std::to_string(e);
     const symbol& x = plan.symbols[std::size_t(e - symbol_base)];
-    if (x.what != symbol::input) return "a computed extent";
-    return "argument leaf " + std::to_string(x.a) + ", axis " + std::to_string(x.b);
+    return x.what == symbol::input ? axis_of(inputs, x.a, int(x.b)) : "a computed extent";
+  }
+  static std::string axis_of(const shape* inputs, extent leaf, int axis) {
+    return "argument leaf " + std::to_string(leaf) + " " + std::string((message{} << inputs[leaf]).view()) + ", axis " + std::to_string(axis);
   }
 
   static extent bytes_of(const state& s, const buffer& b) {

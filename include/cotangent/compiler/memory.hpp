@@ -227,7 +227,10 @@ template <std::size_t Capacity> struct packed_plan {
       put(b.dims);
     }
     for (const symbol& x : symbols) put(x.what), put(x.a), put(x.b);
-    for (const equality& e : g.equalities) put(e.a), put(e.b);
+    for (const equality& e : g.equalities) {
+      put(e.a), put(e.b);
+      for (extent word : e.of.words) put(word);
+    }
     for (int o : s.output_buffers) put(o);
     for (const row_blocks& x : s.blocks)
       for (extent e : {extent(x.first), extent(x.count), x.rows, x.block, x.row_bytes, x.memory}) put(e);
@@ -305,7 +308,10 @@ template <plan_sizes S> struct plan {
       take_shape(b.dims);
     }
     for (symbol& x : symbols) take(x.what), take(x.a), take(x.b);
-    for (equality& e : equalities) take(e.a), take(e.b);
+    for (equality& e : equalities) {
+      take(e.a), take(e.b);
+      for (extent& word : e.of.words) take(word);
+    }
     for (int& o : output_buffers) take(o);
     for (row_blocks& x : blocks) take(x.first), take(x.count), take(x.rows), take(x.block), take(x.row_bytes), take(x.memory);
   }

@@ -6,16 +6,10 @@
 /// in memory: a roll of a pointwise result becomes the same operation on rolled operands where that is cheap, or where nothing else
 /// uses the result.
 
+#include <cotangent/compiler/canonical_operations.hpp>
 #include <cotangent/transforms/simplify.hpp>
 
 namespace cotangent {
-
-/// a * b + c, rounded once on machines that can.
-struct fma_p : pointwise {
-  static constexpr std::string_view name = "fma";
-  static constexpr double flops = 2;
-  COTANGENT_LANES template <class V> static COTANGENT_INLINE V lane(V a, V b, V c) { return fast_fma(a, b, c); }
-};
 
 /// x at another index: along each axis index i of the result is i + offset of x; where that lies outside of x, it is wrapped
 /// around on axes that wrap, and zero on others. Attributes: the result's extents, the offsets, and whether each axis wraps.

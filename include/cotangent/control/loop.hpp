@@ -199,7 +199,7 @@ constexpr sequence<shape> body_shapes(builder& b, const graph& body, const seque
   for (const symbol& s : body.symbols)
     symbols.push_back(s.what == symbol::input ? inputs[std::size_t(s.a)][int(s.b)] : b.symbols.combine(s.what, translate(s.a), translate(s.b)));
   for (const equality& e : body.equalities)
-    if (!b.symbols.unify(translate(e.a), translate(e.b))) b.fail(message{} << "loop: extents " << translate(e.a) << " and " << translate(e.b) << " in the body differ");
+    if (!b.symbols.unify(e.of, translate(e.a), translate(e.b))) b.fail(message{} << "loop: extents " << translate(e.a) << " and " << translate(e.b) << " in the body differ");
   sequence<shape> r;
   for (int o : body.outputs) {
     shape dims;
@@ -213,7 +213,7 @@ constexpr sequence<shape> body_shapes(builder& b, const graph& body, const seque
 constexpr void check_carry(builder& b, std::string_view who, std::size_t k, value before, dtype type, const shape& after) {
   const shape want = before.dims();
   bool same = want.rank == after.rank && type == before.type();
-  for (int i = 0; same && i < want.rank; ++i) same = b.symbols.unify(want[i], after[i]);
+  for (int i = 0; same && i < want.rank; ++i) same = b.symbols.unify(who, want[i], after[i]);
   if (!same) b.fail(message{} << who << ": the carry must keep its type: array " << int(k) << " of it is " << before.type() << want << " before a step and " << type << after << " after it");
 }
 

@@ -64,7 +64,7 @@ struct scan_p : several_results {
       form.results.push_back({type, o < s.carries.size() ? s.carries[o].dims() : insert(outputs[o], 0, s.length)});
     }
     for (value x : s.xs)
-      if (!b.symbols.unify(x.dims()[0], s.length)) b.fail(message{} << "scan: the length is " << s.length << ", but an argument has " << x.dims()[0] << " elements: " << x.dims());
+      if (!b.symbols.unify("scan", x.dims()[0], s.length)) b.fail(message{} << "scan: the length is " << s.length << ", but an argument has " << x.dims()[0] << " elements: " << x.dims());
     form.own = {s.length, extent(s.carries.size()), extent(s.xs.size()), s.reverse, s.indexed};
     sequence<value> operands;
     for (std::size_t k = 0; k < s.carries.size() + s.xs.size() + s.constants.size(); ++k) operands.push_back(s.operand(k));

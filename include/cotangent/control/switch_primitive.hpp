@@ -45,7 +45,7 @@ struct switch_p : several_results {
         }
         const call_form::result& first = form.results[o];
         bool same = type == first.type && outputs[o].rank == first.dims.rank;
-        for (int i = 0; same && i < outputs[o].rank; ++i) same = b.symbols.unify(outputs[o][i], first.dims[i]);
+        for (int i = 0; same && i < outputs[o].rank; ++i) same = b.symbols.unify("cond", outputs[o][i], first.dims[i]);
         if (!same) b.fail(message{} << "cond: the branches must return the same types: result " << int(o) << " is " << first.type << first.dims << " in one and " << type << outputs[o] << " in another");
       }
       form.bodies.push_back(b.add_subgraph(std::move(g)));

@@ -56,9 +56,7 @@ template <std::size_t N> struct text {
 };
 template <std::size_t N> text(const char (&)[N]) -> text<N - 1>;
 
-/// Instantiating it shows Message in the compiler's diagnostic.
-template <text Message> struct trace_error {
-  static_assert(Message.view().empty(), "cotangent: the traced function is wrong; trace_error<...> above says why");
-};
+/// A type that is nowhere defined: a compiler's error that names it shows Message.
+template <text Message> struct trace_error;
 
 }  // namespace cotangent

@@ -108,7 +108,7 @@ struct transform {
     if (!to_reals) x = fitted(x, last, with.length);
     if (x.b->failed()) return x;
     const extent count = x.dims()[last], least = to_reals && with.length < 0 ? 2 : 1;
-    if (is_symbol(count)) x.b->symbols.require_at_least(count, least);
+    if (is_symbol(count)) x.b->symbols.require_at_least("fft", count, least);
     else if (count < least) return fail(x, message{} << "axis " << last << " has fewer than " << least << (least == 1 ? " element" : " elements"));
     shape lengths;
     if (of_reals) x = along(x, last, what, lengths);

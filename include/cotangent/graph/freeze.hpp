@@ -51,8 +51,11 @@ template <std::size_t Capacity> struct packed_graph {
       for (std::size_t i = 0; i < g.outputs.count; ++i) to[i] = g.outputs.items[i];
     if (extent* to = data.extend(3 * g.symbols.count))
       for (std::size_t i = 0; i < g.symbols.count; ++i, to += 3) to[0] = g.symbols[i].what, to[1] = g.symbols[i].a, to[2] = g.symbols[i].b;
-    if (extent* to = data.extend(2 * g.equalities.count))
-      for (std::size_t i = 0; i < g.equalities.count; ++i, to += 2) to[0] = g.equalities[i].a, to[1] = g.equalities[i].b;
+    if (extent* to = data.extend(sizeof(equality) / sizeof(extent) * g.equalities.count))
+      for (const equality& e : g.equalities) {
+        *to++ = e.a, *to++ = e.b;
+        for (extent word : e.of.words) *to++ = word;
+      }
     for (const graph& s : g.subgraphs) append(s);
   }
   constexpr void append(const graph& g, const node& x) {
@@ -125,7 +128,10 @@ template <graph_sizes S> struct frozen_graph {
       for (std::size_t i = 0; i < h.own.inputs; ++i) *input++ = int(*from++);
       for (std::size_t i = 0; i < h.own.outputs; ++i) *output++ = int(*from++);
       for (std::size_t i = 0; i < h.own.symbols; ++i, from += 3) *s++ = {symbol::kind(from[0]), from[1], from[2]};
-      for (std::size_t i = 0; i < h.own.equalities; ++i, from += 2) *e++ = {from[0], from[1]};
+      for (std::size_t i = 0; i < h.own.equalities; ++i, ++e) {
+        e->a = *from++, e->b = *from++;
+        for (extent& word : e->of.words) word = *from++;
+      }
     }
   }
 

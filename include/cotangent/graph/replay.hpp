@@ -118,11 +118,11 @@ constexpr sequence<value> inline_graph(builder& b, const graph& g, const sequenc
     else r.symbols.push_back(b.symbols.combine(s.what, r.translate(s.a), r.translate(s.b)));
   }
   for (const equality& e : g.equalities)
-    if (!b.symbols.unify(r.translate(e.a), r.translate(e.b))) b.fail(message{} << "call: extents " << r.translate(e.a) << " and " << r.translate(e.b) << " of the arguments differ");
+    if (!b.symbols.unify(e.of, r.translate(e.a), r.translate(e.b))) b.fail(message{} << "call: extents " << r.translate(e.a) << " and " << r.translate(e.b) << " of the arguments differ");
   for (std::size_t i = 0; i < g.inputs.size(); ++i) {
     const shape want = g[g.inputs[i]].dims, have = inputs[i].dims();
     for (int k = 0; k < want.rank; ++k)
-      if (!b.symbols.unify(r.translate(want[k]), have[k])) b.fail(message{} << "call: an argument has shape " << have << " where " << want << " is needed");
+      if (!b.symbols.unify("call", r.translate(want[k]), have[k])) b.fail(message{} << "call: an argument has shape " << have << " where " << want << " is needed");
     r.map[std::size_t(g.inputs[i])] = inputs[i];
   }
   for (int n = 0; n < g.size(); ++n) r.copy(n);

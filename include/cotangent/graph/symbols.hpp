@@ -1,6 +1,9 @@
 #pragma once
 /// Run-time extents inside a graph: symbols, their arithmetic, and the equalities a program relies on.
 
+#include <string>
+#include <string_view>
+
 #include <cotangent/core/extents.hpp>
 #include <cotangent/core/sequence.hpp>
 
@@ -22,9 +25,30 @@ struct symbol {
   constexpr bool operator==(const symbol&) const = default;
 };
 
-/// Two extents that must be equal when the program runs.
+/// The name of an operation, as far as it fits, in numbers.
+struct short_name {
+  extent words[3] = {};
+
+  constexpr short_name() = default;
+  constexpr short_name(std::string_view name) {
+    for (std::size_t i = 0; i < name.size() && i < length; ++i) words[i / 8] |= extent(name[i]) << i % 8 * 8;
+  }
+  std::string str() const {
+    std::string s;
+    for (std::size_t i = 0; i < length; ++i)
+      if (const char c = char(words[i / 8] >> i % 8 * 8); c != 0) s += c;
+    return s;
+  }
+  constexpr bool operator==(const short_name&) const = default;
+
+ private:
+  static constexpr std::size_t length = 24;
+};
+
+/// Two extents that must be equal when the program runs, as an operation demands.
 struct equality {
   extent a = 0, b = 0;
+  short_name of;
   constexpr bool operator==(const equality&) const = default;
 };
 
@@ -82,17 +106,17 @@ struct symbol_table {
     return add({k, a, b});
   }
 
-  /// Records that run-time extent a is at least n: that the greater of both is a.
-  constexpr void require_at_least(extent a, extent n) {
-    if (n > 0) equalities.push_back({add({symbol::greater, resolve(a), n}), resolve(a)});
+  /// Records that the operation `who` needs run-time extent a to be at least n: that the greater of both is a.
+  constexpr void require_at_least(std::string_view who, extent a, extent n) {
+    if (n > 0) equalities.push_back({add({symbol::greater, resolve(a), n}), resolve(a), who});
   }
 
-  /// Whether a and b can be equal; if only the run can tell, the equality is recorded.
-  constexpr bool unify(extent a, extent b) {
+  /// Whether a and b can be equal, as the operation `who` demands; if only the run can tell, the equality is recorded.
+  template <class Name> constexpr bool unify(const Name& who, extent a, extent b) {
     a = resolve(a), b = resolve(b);
     if (a == b) return true;
     if (!is_symbol(a) && !is_symbol(b)) return false;
-    equalities.push_back({a, b});
+    equalities.push_back({a, b, short_name(who)});
     if (!is_symbol(a) || (is_symbol(b) && a < b)) {  // keep the number, or else the older symbol
       const extent t = a;
       a = b, b = t;

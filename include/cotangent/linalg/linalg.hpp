@@ -21,7 +21,7 @@ namespace functions {
 
 constexpr bool is_square(std::string_view who, value a) {
   const int n = a.rank();
-  const bool square = n >= 2 && a.b->symbols.unify(a.dims()[n - 2], a.dims()[n - 1]);
+  const bool square = n >= 2 && a.b->symbols.unify(who, a.dims()[n - 2], a.dims()[n - 1]);
   if (!square) a.b->fail(message{} << who << ": square matrices [..., n, n] are needed, got " << a.dims());
   return square;
 }
@@ -48,7 +48,7 @@ template <class Solve> constexpr value solved(std::string_view who, value a, val
   const value given = b;
   if (vector) b = broadcast_in_dim(b, {b.dims()[0], 1}, {0});
   const int n = a.rank() > b.rank() ? a.rank() - 2 : b.rank() - 2;
-  if (b.rank() < 2 || !a.b->symbols.unify(a.dims()[a.rank() - 1], b.dims()[b.rank() - 2])) {
+  if (b.rank() < 2 || !a.b->symbols.unify(who, a.dims()[a.rank() - 1], b.dims()[b.rank() - 2])) {
     a.b->fail(message{} << who << ": matrices " << a.dims() << " and right-hand sides " << given.dims() << ", which should be [..., n, m] or [n], do not fit");
     return a;
   }
@@ -101,8 +101,8 @@ constexpr proportion proportion_of(std::string_view who, value a) {
   const extent m = a.dims()[rank - 2], n = a.dims()[rank - 1];
   symbol_table& symbols = a.b->symbols;
   if (is_symbol(m) && is_symbol(n)) return is_square(who, a) ? proportion::tall : proportion::unknown;
-  if (is_symbol(m)) symbols.require_at_least(m, n);
-  if (is_symbol(n)) symbols.require_at_least(n, m);
+  if (is_symbol(m)) symbols.require_at_least(who, m, n);
+  if (is_symbol(n)) symbols.require_at_least(who, n, m);
   return is_symbol(m) || (!is_symbol(n) && m >= n) ? proportion::tall : proportion::wide;
 }
 /// Columns [first, last) of matrices.

@@ -11,7 +11,7 @@ template <extent Segments, class S, class P, class T> struct segment_function {
   constexpr value operator()(value data, value ids) const {
     shape dims{Segments};
     for (int i = 0; i < ids.rank(); ++i)
-      if (i >= data.rank() || !data.b->symbols.unify(data.dims()[i], ids.dims()[i]))
+      if (i >= data.rank() || !data.b->symbols.unify("segments", data.dims()[i], ids.dims()[i]))
         data.b->fail(message{} << "segments: the shape of ids, " << ids.type() << ids.dims() << ", must be that of the leading axes of the data, " << data.type() << data.dims());
     for (int i = ids.rank(); i < data.rank(); ++i) dims.push_back(data.dims()[i]);
     if (data.b->failed()) return data;

@@ -117,7 +117,7 @@ constexpr auto digitize(const X& x, const B& bins, right_tag) { return searchsor
 struct interpolation_function {
   constexpr value operator()(value x, value xp, value fp) const {
     adopt_pair(x, xp), adopt_pair(x, fp), adopt_pair(xp, fp);
-    if (xp.rank() != 1 || fp.rank() != 1 || !same_shape(xp, fp) || is_symbol(xp.dims()[0]) || xp.dims()[0] < 1)
+    if (xp.rank() != 1 || fp.rank() != 1 || !same_shape("interp", xp, fp) || is_symbol(xp.dims()[0]) || xp.dims()[0] < 1)
       x.b->fail(message{} << "interp: vectors of points of one known length are needed, got " << xp.dims() << " and " << fp.dims());
     if (x.b->failed()) return x;
     const dtype t = promote(promote(x.type(), xp.type()), fp.type());

@@ -158,7 +158,7 @@ template <extent K = 0, tensor X> constexpr auto diag(const X& x) {
 }
 struct unit_matrices_function {
   constexpr value operator()(value x) const {
-    if (x.rank() < 2 || !x.b->symbols.unify(x.dims()[x.rank() - 2], x.dims()[x.rank() - 1])) {
+    if (x.rank() < 2 || !x.b->symbols.unify("eye_like", x.dims()[x.rank() - 2], x.dims()[x.rank() - 1])) {
       x.b->fail(message{} << "eye_like: square matrices are needed, got " << x.dims());
       return x;
     }

@@ -52,11 +52,11 @@ struct dot_general_p {
     const dot_dimensions d = dimensions(c);
     const shape &l = c[0].dims(), &r = c[1].dims();
     for (int i = 0; i < d.lhs_contracted.rank; ++i)
-      if (!c.b->symbols.unify(l[int(d.lhs_contracted[i])], r[int(d.rhs_contracted[i])]))
+      if (!c.b->symbols.unify("dot_general", l[int(d.lhs_contracted[i])], r[int(d.rhs_contracted[i])]))
         return c.b->fail(message{} << "dot_general: contracted axes " << d.lhs_contracted[i] << " and " << d.rhs_contracted[i]
                                    << " of " << l << " and " << r << " differ");
     for (int i = 0; i < d.lhs_batch.rank; ++i) {
-      if (!c.b->symbols.unify(l[int(d.lhs_batch[i])], r[int(d.rhs_batch[i])]))
+      if (!c.b->symbols.unify("dot_general", l[int(d.lhs_batch[i])], r[int(d.rhs_batch[i])]))
         return c.b->fail(message{} << "dot_general: batch axes of " << l << " and " << r << " differ");
       c.dims.push_back(l[int(d.lhs_batch[i])]);
     }
@@ -272,8 +272,7 @@ constexpr value repeated_along(value x, const shape& axes) {
   if (n.op_id != primitive_of<broadcast_in_dim_p>.id) return {};
   const value from{x.b, x.b->g.operand(x.id, 0)};
   const shape kept = complement(axes, x.rank());
-  shape dims, map, left;  // of `from` without the axes; where they go; the result's shape
-  for (extent i : kept) left.push_back(x.dims()[int(i)]);
+  shape dims, map;  // of `from` without the axes; where they go
   for (int i = 0; i < from.rank(); ++i) {
     const extent to = x.b->g.attribute(x.id, x.rank() + i);
     if (axes.contains(to)) {
@@ -284,7 +283,7 @@ constexpr value repeated_along(value x, const shape& axes) {
     for (int k = 0; k < kept.rank; ++k)
       if (kept[k] == to) map.push_back(k);
   }
-  return broadcast_in_dim(reshape(from, dims), left, map);
+  return broadcast_in_dim(reshape(from, dims), extents_along(x.dims(), kept), map);
 }
 /// A product or quotient taken apart: the factors that do not change along some axes, without these, and the others, of which at least
 /// one must be there.

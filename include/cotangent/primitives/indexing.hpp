@@ -123,7 +123,7 @@ constexpr void check_indices(call& c, const shape& dims, int first) {
     if (c[k].type() != dtype::int32 && c[k].type() != dtype::int64)
       return c.b->fail(message{} << c.op->name << ": an index must be int32 or int64, got " << c[k].type() << c[k].dims());
     bool equal = c[k].rank() == dims.rank;
-    for (int i = 0; equal && i < dims.rank; ++i) equal = c.b->symbols.unify(c[k].dims()[i], dims[i]);
+    for (int i = 0; equal && i < dims.rank; ++i) equal = c.b->symbols.unify(c.op->name, c[k].dims()[i], dims[i]);
     if (!equal) return c.b->fail(message{} << c.op->name << ": index shape " << c[k].dims() << " is not " << dims);
   }
 }

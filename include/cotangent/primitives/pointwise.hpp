@@ -34,7 +34,7 @@ constexpr void infer_same_shape(call& c, int first = 0) {
     const shape& other = nodes[c.operands[k].id].dims;
     if (other == c.dims) continue;
     bool equal = other.rank == c.dims.rank;
-    for (int i = 0; equal && i < other.rank; ++i) equal = c.b->symbols.unify(c.dims[i], other[i]);
+    for (int i = 0; equal && i < other.rank; ++i) equal = c.b->symbols.unify(c.op->name, c.dims[i], other[i]);
     if (!equal) return c.b->fail(message{} << c.op->name << ": shapes differ: " << c.dims << " and " << other);
   }
 }

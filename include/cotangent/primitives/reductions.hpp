@@ -287,7 +287,7 @@ struct arg_extremum {
     c.dims = erase(c[0].dims(), axis(c));
     const extent n = c[0].dims()[axis(c)];
     if (n == 0) c.b->fail(message{} << c.op->name << ": axis " << c.attribute(0) << " of " << c[0].dims() << " is empty");
-    if (is_symbol(n)) c.b->symbols.require_at_least(n, 1);
+    if (is_symbol(n)) c.b->symbols.require_at_least(c.op->name, n, 1);
   }
   static constexpr value jvp(const call&, const value*) { return {}; }
   static constexpr value vjp(const call&, int, value) { return {}; }

@@ -52,6 +52,13 @@ constexpr shape renumbered(const shape& axes, const shape& gone) {
   return r;
 }
 
+/// The extents along the axes.
+constexpr shape extents_along(const shape& dims, const shape& axes) {
+  shape r;
+  for (extent axis : axes) r.push_back(dims[int(axis)]);
+  return r;
+}
+
 /// Attributes that are longer than a shape.
 struct attribute_list {
   extent data[4 * max_rank + 8] = {};
@@ -90,7 +97,7 @@ struct broadcast_in_dim_p : view_primitive {
     c.dims = c.list(0, c.attribute_count - c[0].rank());
     const shape map = axes(c);
     for (int i = 0; i < map.rank; ++i)
-      if (c[0].dims()[i] != 1 && !c.b->symbols.unify(c[0].dims()[i], c.dims[int(map[i])]))
+      if (c[0].dims()[i] != 1 && !c.b->symbols.unify("broadcast", c[0].dims()[i], c.dims[int(map[i])]))
         return c.b->fail(message{} << "broadcast: shape " << c[0].dims() << " does not broadcast to " << c.dims);
   }
   static constexpr value vjp(const call& c, int, value g) {
@@ -136,7 +143,7 @@ struct reshape_p : linear_in_all {
     extent from = 1, to = 1;
     for (extent e : c[0].dims()) from = c.b->symbols.combine(symbol::product, from, e);
     for (extent e : c.dims) to = c.b->symbols.combine(symbol::product, to, e);
-    if (!c.b->symbols.unify(from, to))
+    if (!c.b->symbols.unify("reshape", from, to))
       c.b->fail(message{} << "reshape: " << c[0].dims() << " has " << from << " elements, " << c.dims << " has " << to);
   }
   static constexpr value vjp(const call& c, int, value g) { return reshape(g, c[0].dims()); }
@@ -236,7 +243,7 @@ struct slice_p : view_primitive {
       const extent n = c[0].dims()[i], start = part(c, 0)[i], size = c.dims[i], stride = part(c, 2)[i];
       if (is_symbol(size) || is_symbol(start)) continue;
       if (is_symbol(n) && start >= 0 && size >= 0 && stride > 0) {
-        c.b->symbols.require_at_least(n, size > 0 ? start + (size - 1) * stride + 1 : start);
+        c.b->symbols.require_at_least("slice", n, size > 0 ? start + (size - 1) * stride + 1 : start);
         continue;
       }
       if (start < 0 || size < 0 || stride < 1 || (size > 0 && start + (size - 1) * stride >= n))
@@ -413,7 +420,7 @@ struct concatenate_p {
     c.dims = c[0].dims();
     for (int k = 1; k < c.count; ++k) {
       bool fits = c[k].rank() == c.dims.rank;
-      for (int i = 0; fits && i < c.dims.rank; ++i) fits = i == axis || c.b->symbols.unify(c.dims[i], c[k].dims()[i]);
+      for (int i = 0; fits && i < c.dims.rank; ++i) fits = i == axis || c.b->symbols.unify("concatenate", c.dims[i], c[k].dims()[i]);
       if (!fits)
         return c.b->fail(message{} << "concatenate: shapes " << c[0].dims() << " and " << c[k].dims() << " differ outside axis " << axis);
       c.dims[axis] = c.b->symbols.combine(symbol::sum, c.dims[axis], c[k].dims()[axis]);

@@ -221,7 +221,7 @@ struct choice {
     extent count = 1;
     for (extent e : dims) count *= e;
     if (!is_symbol(n) && count > n) key.b->fail(message{} << "random.choice: " << count << " different ones of " << x.dims());
-    if (is_symbol(n)) key.b->symbols.require_at_least(n, count);
+    if (is_symbol(n)) key.b->symbols.require_at_least("random.choice", n, count);
     if (key.b->failed()) return x;
     slice_function first{{}, 1};
     first.bounds[0] = {0, count, 1, false, false};

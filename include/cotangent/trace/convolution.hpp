@@ -73,7 +73,7 @@ struct placed_window {
     const extent room = s.combine(symbol::sum, spread, low + high);
     if (is_symbol(n)) {
       const extent least = (span - low - high + spacing - 2) / spacing + 1;
-      s.require_at_least(n, least > 1 ? least : 1);
+      s.require_at_least("conv", n, least > 1 ? least : 1);
     } else if (n < 1 || room < span) {
       error << "a window spans " << span << " elements, and x with its padding has " << (n < 1 ? 0 : room);
       return;
@@ -159,7 +159,7 @@ template <text Layout, convolution_options Options, bool Transposed> struct conv
     const int n = x.rank() - 2;
     const extent channels = x.dims()[n + 1], own = kernel.dims()[n], features = kernel.dims()[n + 1], groups = Options.groups;
     if (groups < 1) return fail(x, message{} << "ct::feature_groups<" << groups << ">, where at least one is needed"), false;
-    if (!s.unify(channels, s.combine(symbol::product, own, groups)))
+    if (!s.unify("conv", channels, s.combine(symbol::product, own, groups)))
       return fail(x, message{} << "x has " << channels << " channels where the kernel is for " << own << (groups > 1 ? " in each group" : "") << ": shapes " << x.dims() << " and " << kernel.dims() << ", with the channels last"), false;
     if (!is_symbol(features) && features % groups != 0) return fail(x, message{} << features << " features do not divide into " << groups << " groups"), false;
     return true;

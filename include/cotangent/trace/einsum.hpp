@@ -109,7 +109,7 @@ template <text Subscripts> struct einsum_function {
     for (int j = 1; j < t.count; ++j) {
       const int i = t.find(t.letters[j]);
       if (i == j) continue;
-      if (!v.b->symbols.unify(v.dims()[i], v.dims()[j])) {
+      if (!v.b->symbols.unify("einsum", v.dims()[i], v.dims()[j])) {
         v.b->fail(wrong() << ": axis " << t.letters[j] << " differs within " << v.dims());
         return v;
       }
@@ -177,7 +177,7 @@ template <text Subscripts> struct einsum_function {
       const char letter = left.letters[i];
       const int j = right.find(letter);
       if (j < 0) continue;
-      if (!a.b->symbols.unify(a.dims()[i], b.dims()[j])) {
+      if (!a.b->symbols.unify("einsum", a.dims()[i], b.dims()[j])) {
         if (einsum_term::is_of_ellipsis(letter)) return a.b->fail(wrong() << ": axes of the ellipsis differ between " << a.dims() << " and " << b.dims());
         return a.b->fail(wrong() << ": axis " << letter << " differs between " << a.dims() << " and " << b.dims());
       }

@@ -37,7 +37,7 @@ constexpr shape broadcast_shape(std::string_view who, value x, value y) {
     if (ia < 0) r.push_back(b[ib]);
     else if (ib < 0 || b[ib] == 1) r.push_back(a[ia]);
     else if (a[ia] == 1) r.push_back(b[ib]);
-    else if (s.unify(a[ia], b[ib])) r.push_back(s.resolve(a[ia]));
+    else if (s.unify(who, a[ia], b[ib])) r.push_back(s.resolve(a[ia]));
     else {
       x.b->fail(message{} << who << ": shapes " << a << " and " << b << " do not broadcast");
       y.b->fail(x.b->g.error);
@@ -54,10 +54,10 @@ constexpr void adopt_pair(value& a, value& b) {
 }
 
 /// Whether the shapes are equal, or may be when the program runs.
-constexpr bool same_shape(value a, value b) {
+constexpr bool same_shape(std::string_view who, value a, value b) {
   symbol_table& s = (a.b->level >= b.b->level ? a.b : b.b)->symbols;
   bool same = a.rank() == b.rank();
-  for (int i = 0; same && i < a.rank(); ++i) same = s.unify(a.dims()[i], b.dims()[i]);
+  for (int i = 0; same && i < a.rank(); ++i) same = s.unify(who, a.dims()[i], b.dims()[i]);
   return same;
 }
 
@@ -404,7 +404,7 @@ struct concatenate_function {
     const value first = parts[0];
     const int k = checked_axis(first, stacked ? "stack" : "concatenate", axis, first.rank() + (stacked ? 1 : 0));
     for (value& p : parts) {
-      if (stacked && !same_shape(p, first)) first.b->fail(message{} << "stack: shapes " << first.dims() << " and " << p.dims() << " differ");
+      if (stacked && !same_shape("stack", p, first)) first.b->fail(message{} << "stack: shapes " << first.dims() << " and " << p.dims() << " differ");
       if (first.b->failed()) return first;
       p = convert(p, t);
       if (stacked) p = expand_dims_function{k}(p);
@@ -445,7 +445,7 @@ struct slice_window {
     if (r.step == 0) return x.b->fail(message{} << who << ": the step of axis " << i << " of " << x.dims() << " is 0");
     if (is_symbol(n) && r.step == 1 && r.first >= 0 && (r.last < 0 || r.last == open_end)) {
       const extent left_out = r.first - (r.last < 0 ? r.last : 0);
-      x.b->symbols.require_at_least(n, left_out);
+      x.b->symbols.require_at_least(who, n, left_out);
       starts.push_back(r.first), sizes.push_back(x.b->symbols.combine(symbol::difference, n, left_out)), strides.push_back(1), dropped.push_back(sizes[i]);
       return;
     }
@@ -524,7 +524,7 @@ constexpr bool broadcast_batch(std::string_view who, value& a, value& b, int n) 
   shape batch;
   for (int i = 0; i < n; ++i) {
     const extent ea = extent_at(a, i), eb = extent_at(b, i);
-    if (ea != 1 && eb != 1 && !a.b->symbols.unify(ea, eb)) {
+    if (ea != 1 && eb != 1 && !a.b->symbols.unify(who, ea, eb)) {
       a.b->fail(message{} << who << ": batch axes of " << a.dims() << " and " << b.dims() << " do not broadcast");
       return false;
     }
@@ -549,7 +549,7 @@ constexpr value matmul(value a, value b) {
     return a;
   }
   const int ka = ra - 1, kb = rb == 1 ? 0 : rb - 2;
-  if (!a.b->symbols.unify(a.dims()[ka], b.dims()[kb])) {
+  if (!a.b->symbols.unify("matmul", a.dims()[ka], b.dims()[kb])) {
     a.b->fail(message{} << "matmul: inner dimensions differ: " << a.dims() << " x " << b.dims());
     return a;
   }
@@ -570,7 +570,7 @@ constexpr value dot(value a, value b) {
     return a.b->failed() ? a : mul(a, b);
   }
   const int kb = b.rank() == 1 ? 0 : b.rank() - 2;
-  if (!a.b->symbols.unify(a.dims()[a.rank() - 1], b.dims()[kb])) {
+  if (!a.b->symbols.unify("dot", a.dims()[a.rank() - 1], b.dims()[kb])) {
     a.b->fail(message{} << "dot: inner dimensions differ: " << a.dims() << " x " << b.dims());
     return a;
   }
@@ -583,7 +583,7 @@ struct tensordot_function {
     const dtype t = promote(a.type(), b.type());
     a = convert(a, t), b = convert(b, t);
     bool fits = a.rank() >= axes && b.rank() >= axes;
-    for (int i = 0; fits && i < axes; ++i) fits = a.b->symbols.unify(a.dims()[a.rank() - axes + i], b.dims()[i]);
+    for (int i = 0; fits && i < axes; ++i) fits = a.b->symbols.unify("tensordot", a.dims()[a.rank() - axes + i], b.dims()[i]);
     if (!fits) {
       a.b->fail(message{} << "tensordot: the last " << axes << " axes of " << a.dims() << " are not the first of " << b.dims());
       return a;
@@ -603,7 +603,7 @@ constexpr value inner(value a, value b) {
   adopt_pair(a, b);
   const dtype t = promote(a.type(), b.type());
   a = convert(a, t), b = convert(b, t);
-  if (a.rank() == 0 || b.rank() == 0 || !a.b->symbols.unify(a.dims()[a.rank() - 1], b.dims()[b.rank() - 1])) {
+  if (a.rank() == 0 || b.rank() == 0 || !a.b->symbols.unify("inner", a.dims()[a.rank() - 1], b.dims()[b.rank() - 1])) {
     a.b->fail(message{} << "inner: the last axes of " << a.dims() << " and " << b.dims() << " differ");
     return a;
   }
@@ -615,7 +615,7 @@ constexpr value vdot(value a, value b) { return inner(ravel_function{}(conj(a)),
 constexpr value cross(value a, value b) {
   adopt_pair(a, b);
   for (value v : {a, b})
-    if (v.rank() == 0 || !v.b->symbols.unify(v.dims()[v.rank() - 1], 3))
+    if (v.rank() == 0 || !v.b->symbols.unify("cross", v.dims()[v.rank() - 1], 3))
       v.b->fail(message{} << "cross: the last axes of " << a.dims() << " and " << b.dims() << " must have extent 3");
   if (a.type() == dtype::boolean) a = convert(a, dtype::int32);
   if (!a.b->failed()) match("cross", a, b);
@@ -658,7 +658,7 @@ struct diagonal_function {
     if (x.b->failed()) return x;
     const extent m = x.dims()[rank - 2], n = x.dims()[rank - 1];
     if (is_symbol(m) || is_symbol(n)) {
-      if (k != 0 || !x.b->symbols.unify(m, n)) x.b->fail(message{} << "diagonal: of run-time extents only square matrices, and the main one, got " << x.dims());
+      if (k != 0 || !x.b->symbols.unify("diagonal", m, n)) x.b->fail(message{} << "diagonal: of run-time extents only square matrices, and the main one, got " << x.dims());
       if (x.b->failed()) return x;
       const value eye = eq(iota(*x.b, dtype::int32, x.dims(), rank - 2), iota(*x.b, dtype::int32, x.dims(), rank - 1));
       return reduce_sum(select(eye, x, zeros_like(x)), {rank - 1});
@@ -685,10 +685,10 @@ constexpr extent greatest_index(value i) {
 constexpr value from_start(value i, extent n) { return greatest_index(i) >= 0 ? i : select(lt(i, zeros_like(i)), i + extent_like(i, n), i); }
 /// The start of `size` elements along axis `axis` of x, clamped so that they lie inside; negative ones count from the end.
 /// That there are so many is checked when the program runs, where only that can tell.
-constexpr value clamped_start(value i, value x, int axis, extent size) {
+constexpr value clamped_start(std::string_view who, value i, value x, int axis, extent size) {
   const extent n = x.dims()[axis];
   symbol_table& s = i.b->symbols;
-  if (is_symbol(n) ? n != size : is_symbol(size)) s.require_at_least(n, size);
+  if (is_symbol(n) ? n != size : is_symbol(size)) s.require_at_least(who, n, size);
   const extent greatest = greatest_index(i);
   if (greatest >= 0 && !is_symbol(n) && greatest <= n - size) return i;
   const value last = is_symbol(n) || is_symbol(size) ? extent_like(i, n) - extent_like(i, size) : full_like(i, double(n - size));
@@ -715,47 +715,57 @@ struct roll_function {
   }
 };
 
+/// Where a window of extents `dims` lies in x, which begins at run-time starts, clamped so that it lies inside.
+struct clamped_window {
+  addressing a;
+  sequence<value> indices;
+
+  constexpr clamped_window(std::string_view who, value x, const shape& dims, const value* starts) {
+    for (int i = 0; i < x.rank(); ++i) {
+      const value start = index_dtype(starts[i]);
+      if (x.dims()[i] == dims[i]) {
+        a.push({i, -1});
+        continue;
+      }
+      a.push({i, int(indices.size())});
+      indices.push_back(broadcast_to(clamped_start(who, start, x, i, dims[i]), dims));
+    }
+  }
+};
 /// sizes[k] elements along each axis from a run-time start, clamped so that the slice lies inside.
 struct dynamic_slice_function {
   shape sizes;
   template <class... V> constexpr value operator()(value x, V... start) const {
     const value starts[] = {start...};
-    addressing a;
-    sequence<value> indices;
     if (sizes.rank != x.rank() || int(sizeof...(V)) != x.rank()) {
       x.b->fail(message{} << "dynamic_slice: " << int(sizeof...(V)) << " starts and sizes " << sizes << " for shape " << x.dims());
       return x;
     }
-    for (int i = 0; i < x.rank(); ++i) {
+    for (int i = 0; i < x.rank(); ++i)
       if (!is_symbol(x.dims()[i]) && sizes[i] > x.dims()[i]) {
         x.b->fail(message{} << "dynamic_slice: size " << sizes[i] << " is larger than axis " << i << " of " << x.dims());
         return x;
       }
-      a.push({i, i});
-      indices.push_back(broadcast_to(clamped_start(index_dtype(starts[i]), x, i, sizes[i]), sizes));
-    }
-    return x.b->failed() ? x : gather(x, indices, sizes, a);
+    const clamped_window w("dynamic_slice", x, sizes, starts);
+    return x.b->failed() || w.indices.empty() ? x : gather(x, w.indices, sizes, w.a);
   }
 };
 struct dynamic_update_slice_function {
   template <class... V> constexpr value operator()(value x, value update, V... start) const {
     const value starts[] = {start...};
-    addressing a;
-    sequence<value> indices;
     update = convert(update, x.type());
     if (update.rank() != x.rank() || int(sizeof...(V)) != x.rank()) {
       x.b->fail(message{} << "dynamic_update_slice: " << int(sizeof...(V)) << " starts and an update of shape " << update.dims() << " for shape " << x.dims());
       return x;
     }
-    for (int i = 0; i < x.rank(); ++i) {
+    for (int i = 0; i < x.rank(); ++i)
       if (!is_symbol(x.dims()[i]) && !is_symbol(update.dims()[i]) && update.dims()[i] > x.dims()[i]) {
         x.b->fail(message{} << "dynamic_update_slice: the update " << update.dims() << " is larger than " << x.dims());
         return x;
       }
-      a.push({i, i});
-      indices.push_back(broadcast_to(clamped_start(index_dtype(starts[i]), x, i, update.dims()[i]), update.dims()));
-    }
-    return x.b->failed() ? x : scatter_with<scatter_p>(x, update, indices, a, true);
+    const clamped_window w("dynamic_update_slice", x, update.dims(), starts);
+    if (x.b->failed()) return x;
+    return w.indices.empty() ? update : scatter_with<scatter_p>(x, update, w.indices, w.a, true);
   }
 };
 
@@ -773,7 +783,7 @@ struct element_function {
     if (axis + n > x.rank()) x.b->fail(message{} << "index: axis " << axis + n - 1 << " is out of range for rank " << x.rank() << " (" << x.dims() << ")");
     for (int k = 0; k < n && !x.b->failed(); ++k)
       if (x.dims()[axis + k] == 0) x.b->fail(message{} << "index: axis " << axis + k << " of " << x.dims() << " is empty");
-    for (int k = 0; k < n && !x.b->failed(); ++k) indices[std::size_t(k)] = clamped_start(index_dtype(indices[std::size_t(k)]), x, axis + k, 1);
+    for (int k = 0; k < n && !x.b->failed(); ++k) indices[std::size_t(k)] = clamped_start("index", index_dtype(indices[std::size_t(k)]), x, axis + k, 1);
     if (!x.b->failed()) match_all("index", indices);
     if (x.b->failed()) return x;
     shape dims, where;
@@ -811,7 +821,7 @@ struct take_function {
       x.b->fail(message{} << "take: axis " << k << " of " << x.dims() << " is empty");
       return x;
     }
-    const value inside = clamped_start(i, x, k, 1), from = from_start(i, n), ok = inside == from ? value() : eq(inside, from);
+    const value inside = clamped_start("take", i, x, k, 1), from = from_start(i, n), ok = inside == from ? value() : eq(inside, from);
     if (x.b->failed()) return x;
     const value r = gather(x, {broadcast_in_dim(inside, dims, where)}, dims, a);
     if (!ok) return r;  // all indices are inside
@@ -838,7 +848,7 @@ struct take_along_axis_function {
       else if (x.dims()[j] == 1) a.push({-1, -1});
       else {
         if (dims[j] == 1) dims[j] = x.dims()[j];
-        else if (!x.b->symbols.unify(dims[j], x.dims()[j])) {
+        else if (!x.b->symbols.unify("take_along_axis", dims[j], x.dims()[j])) {
           x.b->fail(message{} << "take_along_axis: shapes " << x.dims() << " and " << i.dims() << " do not broadcast");
           return x;
         }
@@ -859,7 +869,7 @@ struct sorted_function {
     const int k = checked_axis(x, who, axis, x.rank());
     if (x.b->failed()) return x;
     const extent all = x.b->symbols.resolve(x.dims()[k]), n = count < 0 ? all : count;
-    if (count >= 0 && is_symbol(all)) x.b->symbols.require_at_least(all, count);
+    if (count >= 0 && is_symbol(all)) x.b->symbols.require_at_least(who, all, count);
     if (!is_symbol(all) && n > all) {
       x.b->fail(message{} << who << ": " << n << " elements of " << all << ", which axis " << k << " of " << x.dims() << " has");
       return x;

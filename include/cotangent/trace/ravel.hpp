@@ -62,7 +62,7 @@ template <int I, class... Leaf> struct unravel_leaf_function {
       if (i == I) first = total, size = n;
       total = s.combine(symbol::sum, total, n);
     }
-    if (vector.rank() != 1 || !s.unify(vector.dims()[0], total)) {
+    if (vector.rank() != 1 || !s.unify("unravel", vector.dims()[0], total)) {
       vector.b->fail(message{} << "unravel: a vector of " << total << " elements is needed, got " << vector.type() << vector.dims());
       return vector;
     }

@@ -55,6 +55,9 @@ template <auto Produce, int... K> constexpr bool report(std::integer_sequence<in
   return true;
 }
 #else
+/// The error stands in a class, which leaves the functions that name it constant, so that one mistake gives one error.
+template <text Message> struct shown_error : trace_error<Message> {};
+
 template <auto Produce> using lines_of = std::integral_constant<int, Produce().length>;
 
 template <auto Produce, int Length> constexpr bool report(std::integral_constant<int, Length>) {
@@ -65,7 +68,7 @@ template <auto Produce, int Length> constexpr bool report(std::integral_constant
       for (int i = 0; i < Length; ++i) to.characters[i] = from.characters[i];
       return to;
     }();
-    static_cast<void>(sizeof(trace_error<words>));
+    static_cast<void>(sizeof(shown_error<words>));
   }
   return true;
 }

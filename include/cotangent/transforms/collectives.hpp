@@ -128,7 +128,7 @@ struct all_gather_p : collective {
   static constexpr value vjp(const call& c, int, value g);
   static constexpr value batch(const call& c, const bool*, extent) { return emit_with<all_gather_p>(c, c[0], {own(c, 0) + 1, own(c, 1)}); }
   static constexpr value along(const call& c, const bool* batched, extent size) {
-    if (!c.b->symbols.unify(size, own(c, 1))) fail(c, message{} << "there are " << size << " instances, not " << own(c, 1));
+    if (!c.b->symbols.unify(c.op->name, size, own(c, 1))) fail(c, message{} << "there are " << size << " instances, not " << own(c, 1));
     return move_axis(batched_operand(c[0], batched[0], size), 0, int(own(c, 0)));
   }
 };
@@ -146,7 +146,7 @@ struct psum_scatter_p : collective {
   static constexpr value along(const call& c, const bool* batched, extent size) {
     const int axis = int(own(c, 0));
     const value sum = psum_p::along(c, batched, size);
-    if (const extent there = sum.dims()[axis]; !c.b->symbols.unify(there, size)) fail(c, message{} << "axis " << axis << " of " << sum.type() << sum.dims() << " has an entry for each of " << there << " instances, and there are " << size);
+    if (const extent there = sum.dims()[axis]; !c.b->symbols.unify(c.op->name, there, size)) fail(c, message{} << "axis " << axis << " of " << sum.type() << sum.dims() << " has an entry for each of " << there << " instances, and there are " << size);
     return move_axis(sum, axis, 0);
   }
 };
@@ -168,7 +168,7 @@ struct all_to_all_p : collective {
   static constexpr value along(const call& c, const bool* batched, extent size) {
     const int from = int(own(c, 0)), to = int(own(c, 1));
     const value x = batched_operand(c[0], batched[0], size);
-    if (const extent there = x.dims()[from + 1]; !c.b->symbols.unify(there, size)) fail(c, message{} << "axis " << from << " of " << c[0].type() << c[0].dims() << " has an entry for each of " << there << " instances, and there are " << size);
+    if (const extent there = x.dims()[from + 1]; !c.b->symbols.unify(c.op->name, there, size)) fail(c, message{} << "axis " << from << " of " << c[0].type() << c[0].dims() << " has an entry for each of " << there << " instances, and there are " << size);
     const shape rest = erase(erase(axes_from(0, x.rank()), from + 1), 0);
     return transpose(x, insert(insert(rest, to, 0), 0, from + 1));
   }
@@ -204,7 +204,7 @@ struct pbroadcast_p : collective {
   }
   static constexpr value along(const call& c, const bool* batched, extent size) {
     const extent source = own(c, 0);
-    if (is_symbol(size)) c.b->symbols.require_at_least(size, source + 1);
+    if (is_symbol(size)) c.b->symbols.require_at_least(c.op->name, size, source + 1);
     else if (source >= size) return fail(c, message{} << "there is no instance " << source << " of " << size), value();
     if (!batched[0]) return c[0];
     const shape row = erase(c[0].dims(), 0);

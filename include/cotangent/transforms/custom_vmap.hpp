@@ -155,7 +155,7 @@ struct custom_vmap_p {
     const bool has_axis = p.is_batched(mask, p.output) == yes;
     const shape want = has_axis ? insert(c.dims, 0, size) : c.dims;
     bool fits_result = c.b->failed() || r.rank() == want.rank;
-    for (int i = 0; i < want.rank && fits_result && !c.b->failed(); ++i) fits_result = c.b->symbols.unify(r.dims()[i], want[i]);
+    for (int i = 0; i < want.rank && fits_result && !c.b->failed(); ++i) fits_result = c.b->symbols.unify("custom_vmap", r.dims()[i], want[i]);
     if (!fits_result) c.b->fail(message{} << "custom_vmap: the rule returns " << r.type() << r.dims() << " where " << want << " is needed");
     return c.b->failed() ? c.b->dead() : batched_operand(r, has_axis, size);
   }
