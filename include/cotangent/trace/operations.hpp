@@ -713,7 +713,7 @@ constexpr auto var<T, E...>::operator()(const I&... i) const {
   using wrong = too_many_indices<int(sizeof...(I)), cotangent::shape{E...}>;
   static_assert(report<wrong{}>(lines_of<wrong{}>{}));
   if constexpr (sizeof...(I) <= sizeof...(E)) return index_axes<0>(*this, index_beside(*this, i)...);
-  else return var{};
+  else return *this;
 }
 /// x(index<I>): with it `auto [x, y, z] = v` works for a v of three elements, or rows.
 template <std::size_t I, class T, extent N, extent... Rest> constexpr auto get(const var<T, N, Rest...>& x) { return x(index<extent(I)>); }
