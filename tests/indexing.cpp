@@ -41,6 +41,35 @@ TEST_CASE("derivatives of writes at run-time indices; the last of several to one
   }
 }
 
+TEST_CASE("ellipsis stands for the axes that other indices leave") {
+  constexpr auto short_form = [](auto x, auto i) {
+    return std::tuple(x(ct::ellipsis, i), x(i, ct::ellipsis), x(i, ct::ellipsis, ct::range<0, 2>), x(ct::index<1>, i, i, ct::ellipsis), ct::slice<ct::ellipsis, ct::index<2>>(x), ct::at(x, ct::ellipsis, i).set(7), ct::at(x, i, ct::ellipsis).add(1));
+  };
+  constexpr auto long_form = [](auto x, auto i) {
+    constexpr auto all = ct::full_extent;
+    return std::tuple(x(all, all, i), x(i), x(i, all, ct::range<0, 2>), x(ct::index<1>, i, i), ct::slice<ct::full_extent, ct::full_extent, ct::index<2>>(x), ct::at(x, all, all, i).set(7), ct::at(x, i).add(1));
+  };
+  const auto x = between<double, 2, 3, 4>(-1, 1);
+  CHECK(ct::jit(short_form)(x, 1) == ct::jit(long_form)(x, 1));
+  CHECK(ct::array<double, 2, 3>(x(ct::ellipsis, ct::index<3>)) == ct::array<double, 2, 3>(x(ct::full_extent, ct::full_extent, ct::index<3>)));
+  CHECK(ct::array<double, 2, 3, 4>(ct::at(x, ct::ellipsis, ct::index<0>).add(1)) == ct::array<double, 2, 3, 4>(ct::at(x, ct::full_extent, ct::full_extent, ct::index<0>).add(1)));
+  CHECK(ct::array<double, 3, 4>((2 * x)(ct::index<1>, ct::ellipsis)) == ct::array<double, 3, 4>((2 * x)(ct::index<1>)));
+  check_rules_of(short_form, std::tuple(x), std::tuple(ct::array<std::int32_t>(1)));
+}
+
+TEST_CASE("a window as large as the array along an axis needs no start there") {
+  const auto x = between<double, 3, 4>(-1, 1), u = between<double, 3, 4>(0, 1);
+  const auto windows = [](auto x, auto u, auto i) {
+    return std::tuple(ct::dynamic_slice<3, 2>(x, i, i), ct::dynamic_slice<3, 4>(x, i, i), ct::dynamic_update_slice(x, ct::slice<ct::full_extent, ct::range<0, 1>>(u), 5, i), ct::dynamic_update_slice(x, u, i, i));
+  };
+  const auto r = ct::jit(windows)(x, u, 1);
+  CHECK(std::get<0>(r) == ct::array<double, 3, 2>(x(ct::full_extent, ct::range<1, 3>)));
+  CHECK(std::get<1>(r) == x);
+  CHECK(std::get<2>(r) == ct::array<double, 3, 4>(ct::at(x, ct::full_extent, ct::index<1>).set(u(ct::full_extent, ct::index<0>))));
+  CHECK(std::get<3>(r) == u);
+  check_rules_of(windows, std::tuple(x, u), std::tuple(ct::array<std::int32_t>(1)));
+}
+
 TEST_CASE("reads and writes and their derivatives compile, batched and not") {
   constexpr auto f = [](auto x, auto u, auto list) { return std::tuple(ct::take<0>(x, list), ct::at(x, list).set(u), ct::at(x, list).add(u)); };
   check_derivatives<orders::second, orders::first>(f, std::tuple(between<double, 4>(-1, 1), between<double, 5>(-1, 1, 9)), std::tuple(indices{0, 1, -1, 1, 3}));

@@ -2,6 +2,7 @@
 /// Rewrites into the forms that kernels and libraries have: matrix products as gemm, rolls and pads as windows, and
 /// multiply-adds as fma, so that neither speed nor bits depend on the compiler's contraction of a * b + c.
 
+#include <cotangent/compiler/components.hpp>
 #include <cotangent/compiler/conditions.hpp>
 #include <cotangent/compiler/numbers.hpp>
 #include <cotangent/compiler/parts.hpp>
@@ -38,72 +39,6 @@ constexpr value without_negative_pad(const call& c) {
   }
   if (!cuts) return {};
   return slice(pad(c[0], c[1], keep_low, keep_high, interior), start, size, filled(low.rank, 1));
-}
-
-/// Arrays side by side along an axis, that zeros are padded to.
-struct zero_pad {
-  sequence<value> parts;
-  int axis = -1;  // of several parts
-  shape low, high;
-
-  constexpr extent end(int i, const shape& dims) const { return dims[i] - high[i]; }
-};
-constexpr bool is_zero_pad(value v, zero_pad& p) {
-  if (v.get().op_id != primitive_of<pad_p>.id || has_symbol(v.dims()) || !is_constant({v.b, v.b->g.operand(v.id, 1)}, 0)) return false;
-  const auto attribute = [&](int part, int axis) { return v.b->g.attribute(v.id, part * v.rank() + axis); };
-  p.parts = {value{v.b, v.b->g.operand(v.id, 0)}};
-  for (int i = 0; i < v.rank(); ++i) {
-    p.low.push_back(attribute(0, i)), p.high.push_back(attribute(1, i));
-    if (attribute(2, i) != 0 || p.low[i] < 0 || p.high[i] < 0) return false;
-  }
-  return true;
-}
-/// Puts b behind a if that is where it begins, and they differ in nothing else.
-constexpr bool append(zero_pad& a, const zero_pad& b, const shape& dims) {
-  int axis = -1;
-  for (int i = 0; i < dims.rank; ++i) {
-    if (a.low[i] == b.low[i] && a.high[i] == b.high[i]) continue;
-    if (axis >= 0 || b.low[i] != a.end(i, dims)) return false;
-    axis = i;
-  }
-  if (axis < 0 || (a.axis >= 0 && a.axis != axis) || (b.axis >= 0 && b.axis != axis)) return false;
-  for (value v : b.parts) a.parts.push_back(v);
-  a.axis = axis, a.high[axis] = b.high[axis];
-  return true;
-}
-/// The sum of terms of which several are arrays that zeros are padded to, as the cotangents of an array's parts: those of the same
-/// part added, those of neighbouring parts side by side. Null if there are no such terms.
-constexpr value sum_of_parts(const sequence<value>& terms) {
-  sequence<zero_pad> pads;
-  value sum;
-  const auto add = [&](value v) { sum = sum ? sum + v : v; };
-  std::size_t found = 0;
-  for (value v : terms) {
-    zero_pad p;
-    if (!is_zero_pad(v, p)) {
-      add(v);
-      continue;
-    }
-    ++found;
-    bool same = false;
-    for (zero_pad& q : pads)
-      if (q.low == p.low && q.high == p.high) q.parts[0] = q.parts[0] + p.parts[0], same = true;
-    if (!same) pads.push_back(p);
-  }
-  if (found < 2) return {};
-  const shape dims = terms[0].dims(), none = filled(dims.rank, 0);
-  for (std::size_t i = 0; i < pads.size(); ++i)
-    for (std::size_t k = 0; k < pads.size(); ++k)
-      if (i != k && append(pads[i], pads[k], dims)) {
-        pads[k] = pads.back();
-        pads.count -= 1;
-        i = 0, k = std::size_t(-1);  // from the begin
-      }
-  for (const zero_pad& p : pads) {
-    const value whole = p.axis < 0 ? p.parts[0] : concatenate(p.parts, p.axis);
-    add(p.low == none && p.high == none ? whole : pad(whole, constant(*whole.b, whole.type(), {}, 0), p.low, p.high, none));
-  }
-  return sum;
 }
 
 /// The number of leading axes on which the elements of x depend, as far as a look at `most` nodes shows.

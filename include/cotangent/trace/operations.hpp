@@ -29,6 +29,9 @@ struct keepdims_tag {};
 inline constexpr keepdims_tag keepdims{};
 struct full_extent_tag {};
 inline constexpr full_extent_tag full_extent{};
+/// In a list of indices: as many whole axes as the others leave, NumPy's `...`.
+struct ellipsis_tag {};
+inline constexpr ellipsis_tag ellipsis{};
 template <extent I> struct index_tag {};
 template <extent I> inline constexpr index_tag<I> index{};
 template <extent First, extent Last, extent Step = 1> struct range_tag {};
@@ -500,9 +503,22 @@ template <extent F, extent L, extent S> struct bounds_of<range_tag<F, L, S>> {
   static constexpr slice_bounds value{F, L, S, false, false};
 };
 
+template <class... I> inline constexpr int ellipses = (0 + ... + std::is_same_v<I, ellipsis_tag>);
+/// run(i...) for an array of this rank, whole axes in place of the ellipsis.
+template <int Rank, class Run, class... I> constexpr auto with_whole_axes(const Run& run, const I&... i) {
+  static_assert(ellipses<I...> == 1, "index: ct::ellipsis stands for all axes that other indices leave, so there can be one of it alone");
+  constexpr int left = Rank + 1 - int(sizeof...(I));
+  const auto part = []<class J>(const J& j) {
+    if constexpr (!std::is_same_v<J, ellipsis_tag>) return std::tie(j);
+    else return []<std::size_t... K>(std::index_sequence<K...>) { return std::tie((static_cast<void>(K), full_extent)...); }(std::make_index_sequence<left < 0 ? 0 : left>());
+  };
+  return std::apply(run, std::tuple_cat(part(i)...));
+}
+
 /// x[range, full_extent, ...]: the leading axes cut, the others whole.
 template <auto... Tags, tensor X> constexpr auto slice(const X& x) {
-  return apply<slice_function{{bounds_of<std::remove_cvref_t<decltype(Tags)>>::value...}, int(sizeof...(Tags))}>(x);
+  if constexpr (ellipses<std::remove_cvref_t<decltype(Tags)>...> > 0) return x(Tags...);
+  else return apply<slice_function{{bounds_of<std::remove_cvref_t<decltype(Tags)>>::value...}, int(sizeof...(Tags))}>(x);
 }
 
 /// An index operand: integers become int32 scalars of the trace of x.
@@ -675,10 +691,13 @@ template <class X, class... I> struct indexed_update {
   }
 };
 /// x updated at indices of its leading axes, as x.at[i, j] in JAX: at(x, i, j).set(v), .add(v), .multiply(v), .min(v), .max(v). An index is an
-/// integer or an array of them, which broadcast together, or what is known: index<I>, range<First, Last, Step>, full_extent. Negative ones
+/// integer or an array of them, which broadcast together, or what is known: index<I>, range<First, Last, Step>, full_extent, ellipsis. Negative ones
 /// count from the end; updates outside are dropped. The update takes x's dtype and broadcasts to what x has at these places, x(i, j). What
 /// at returns refers to x and the indices if they are concrete arrays.
-template <tensor X, class... I> constexpr auto at(const X& x, const I&... i) { return indexed_update<X, I...>{x, {i...}}; }
+template <tensor X, class... I> constexpr auto at(const X& x, const I&... i) {
+  if constexpr (ellipses<I...> > 0) return with_whole_axes<X::rank()>([&](const auto&... j) { return at(x, j...); }, i...);
+  else return indexed_update<X, I...>{x, {i...}};
+}
 
 /// x(i, ...) of indices of these types; those that are known are in the types.
 template <class... I> struct elements_function {
@@ -692,7 +711,8 @@ template <class... I> struct elements_function {
 };
 /// The elements of an array or an expression at indices: as a constant of the trace of indices that are traced.
 template <tensor A, class... I> constexpr auto elements_at(const A& a, const I&... i) {
-  if constexpr ((traced<I> || ...)) return as_var(first_traced(i...), a)(i...);
+  if constexpr (ellipses<I...> > 0) return with_whole_axes<A::rank()>([&](const auto&... j) { return elements_at(a, j...); }, i...);
+  else if constexpr ((traced<I> || ...)) return as_var(first_traced(i...), a)(i...);
   else return defer_call<false>(elements_function<I...>{}, a, index_operand(i)...);
 }
 
@@ -710,9 +730,10 @@ template <traced X, class I> constexpr auto index_beside(const X& x, const I& i)
 template <class T, extent... E>
 template <class... I>
 constexpr auto var<T, E...>::operator()(const I&... i) const {
-  using wrong = too_many_indices<int(sizeof...(I)), cotangent::shape{E...}>;
+  using wrong = too_many_indices<int(sizeof...(I)) - ellipses<I...>, cotangent::shape{E...}>;
   static_assert(report<wrong{}>(lines_of<wrong{}>{}));
-  if constexpr (sizeof...(I) <= sizeof...(E)) return index_axes<0>(*this, index_beside(*this, i)...);
+  if constexpr (ellipses<I...> > 0) return with_whole_axes<int(sizeof...(E))>([&](const auto&... j) { return (*this)(j...); }, i...);
+  else if constexpr (sizeof...(I) <= sizeof...(E)) return index_axes<0>(*this, index_beside(*this, i)...);
   else return *this;
 }
 /// x(index<I>): with it `auto [x, y, z] = v` works for a v of three elements, or rows.
