@@ -92,6 +92,7 @@ class component_pass {
   explicit constexpr component_pass(const graph& g) : g_(g), r_(g, to_) {
     find_parts();
     find_sums();
+    if (any_) uses_ = uses_of(g_);
   }
 
   /// Whether parts are taken of arrays that are put together of parts, in the graph or in one of its bodies.
@@ -117,8 +118,8 @@ class component_pass {
   bool any_ = false;
   flag_list apart_;  // per node: it is of parts, and what uses it takes parts
   flag_list made_apart_;  // the same of the values in the making
-  sequence<int> uses_;    // if there are sums of pads
-  flag_list is_added_;    // to a longer sum alone
+  sequence<int> uses_;
+  flag_list is_added_;  // per node, if there are sums of pads: it is a term of a sum alone
 
   constexpr bool is(int n, std::uint64_t op) const { return g_.nodes.items[n].op_id == op; }
   /// Whether it is known of which elements of its operands a part of node n is made.
@@ -132,7 +133,7 @@ class component_pass {
     flag_list of_parts;
     bool some = false, slices = false;
     for (int n = 0; n < g_.size(); ++n) {
-      some = some || is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<pad_p>.id);
+      some = some || is(n, primitive_of<concatenate_p>.id) || is(n, primitive_of<pad_p>.id) || is(n, primitive_of<roll_p>.id);
       slices = slices || (some && is(n, primitive_of<slice_p>.id));
     }
     if (!slices) return;
@@ -152,7 +153,7 @@ class component_pass {
       const bool slice = is(n, primitive_of<slice_p>.id);
       const double own = taken.items[n];
       const bool computes = !x.is_input() && x.op->kind == role::pointwise;
-      apart_.items[n] = of_parts.items[n] && own > 0 && (!computes || own <= most);
+      apart_.items[n] = (of_parts.items[n] || is(n, primitive_of<roll_p>.id)) && own > 0 && (!computes || own <= most);
       for (int k = 0; k < x.operand_count; ++k) {
         double& of = taken.items[g_.operand(n, k)];
         if (of < 0) continue;
@@ -168,24 +169,41 @@ class component_pass {
     for (int n = 0; n < g_.size() && !some; ++n) some = is(n, primitive_of<add_p>.id) && is(g_.operand(n, 0), primitive_of<pad_p>.id) && is(g_.operand(n, 1), primitive_of<pad_p>.id);
     if (!some) return;
     any_ = true;
-    uses_ = uses_of(g_);
+    const sequence<int> uses = uses_of(g_);
     is_added_.assign(g_.nodes.size(), false);
     for (int n = 0; n < g_.size(); ++n)
-      for (int k = 0; is(n, primitive_of<add_p>.id) && k < 2; ++k) is_added_.items[g_.operand(n, k)] = uses_.items[g_.operand(n, k)] == 1;
+      for (int k = 0; is(n, primitive_of<add_p>.id) && k < 2; ++k) is_added_.items[g_.operand(n, k)] = uses.items[g_.operand(n, k)] == 1;
   }
   /// The sum n, if it puts an array together of parts. Null if it does not.
   constexpr value sum_of_all_parts(int n) {
-    if (uses_.empty() || !is(n, primitive_of<add_p>.id) || is_added_.items[n]) return {};
+    if (is_added_.empty() || !is(n, primitive_of<add_p>.id) || is_added_.items[n]) return {};
     sequence<value> terms;
     const auto collect = [&](int term, const auto& self) -> void {
       if (!is(term, primitive_of<add_p>.id) || (term != n && !is_added_.items[term])) return terms.push_back(r_.map.items[term]);
       for (int k = 0; k < 2; ++k) self(g_.operand(term, k), self);
     };
     collect(n, collect);
-    for (value v : terms)
-      if (zero_pad p; !is_zero_pad(v, p)) return {};
-    const value sum = sum_of_parts(terms);
+    sequence<value> pads;
+    for (value v : terms) {
+      if (zero_pad p; is_zero_pad(v, p)) pads.push_back(v);
+      else if (v.get().op_id == primitive_of<concatenate_p>.id && !has_symbol(v.dims())) append_as_pads(v, pads);
+      else return {};
+    }
+    const value sum = sum_of_parts(pads);
     return sum && sum.get().op_id == primitive_of<concatenate_p>.id ? sum : value();
+  }
+  /// Parts that are side by side, each with zeros in place of the others.
+  constexpr void append_as_pads(value whole, sequence<value>& pads) const {
+    const int axis = int(to_.g.attribute(whole.id, 0)), count = whole.get().operand_count;
+    const shape none = filled(whole.rank(), 0);
+    const value zero = constant(*whole.b, whole.type(), {}, 0);
+    shape low = none, high = none;
+    for (int k = 0; k < count; ++k) {
+      const value part = operand(whole, k);
+      high[axis] = whole.dims()[axis] - low[axis] - part.dims()[axis];
+      pads.push_back(pad(part, zero, low, high, none));
+      low[axis] += part.dims()[axis];
+    }
   }
   /// What a slice takes of its operand, in parts of all.
   constexpr double share(int n) const {
@@ -205,6 +223,7 @@ class component_pass {
         const call c = r_.at(n);
         r_.map.items[n] = part(c[0], {slice_p::part(c, 0), slice_p::part(c, 1), slice_p::part(c, 2)});
       } else if (const value sum = sum_of_all_parts(n)) r_.map.items[n] = sum;
+      else if (const value parts = by_parts(n)) r_.map.items[n] = parts;
       else r_.copy(n);
       if (apart_.empty() || !apart_.items[n]) continue;
       const std::size_t made = std::size_t(r_.map.items[n].id);
@@ -213,16 +232,51 @@ class component_pass {
     }
     return replayed(r_);
   }
+  /// The pointwise operation or roll n of arrays that are put together alike, for it alone, put together of its own parts. Null if it is none.
+  constexpr value by_parts(int n) {
+    const bool rolls = is(n, primitive_of<roll_p>.id);
+    if (!rolls && g_[n].op->kind != role::pointwise) return {};
+    value first;
+    for (int k = 0; k < (rolls ? 1 : g_[n].operand_count); ++k) {
+      const int o = g_.operand(n, k);
+      const value v = r_.map.items[o];
+      if (v.get().op_id == primitive_of<broadcast_in_dim_p>.id || is_constant(v)) continue;
+      if (v.get().op_id != primitive_of<concatenate_p>.id || uses_.items[o] != 1 || (first && !are_alike(first, v))) return {};
+      first = v;
+    }
+    if (!first || has_symbol(first.dims())) return {};
+    const int axis = int(to_.g.attribute(first.id, 0)), count = first.get().operand_count;
+    if (rolls && g_.attribute(n, 0) == axis) return {};
+    const call whole = r_.at(n);
+    sequence<value> operands, parts;
+    for (int k = 0; k < whole.count; ++k) operands.push_back(whole[k]);
+    part_of_array p{filled(first.rank(), 0), first.dims(), filled(first.rank(), 1)};
+    for (int i = 0; i < count; ++i) {
+      p.sizes[axis] = operand(first, i).dims()[axis];
+      sequence<value> own = operands;
+      for (int k = 0; k < (rolls ? 1 : whole.count); ++k) own[std::size_t(k)] = part(operands[std::size_t(k)], p);
+      call c = whole;
+      c.operands = own.data(), c.dims = p.sizes;
+      parts.push_back(rolls ? without_ones(own[0], own[1], int(c.attribute(0)), c.attribute(1) != 0) : to_.emit_inferred(c));
+      p.starts[axis] += p.sizes[axis];
+    }
+    return concatenate(parts, axis);
+  }
+  constexpr bool are_alike(value a, value b) const {
+    bool alike = to_.g.attribute(a.id, 0) == to_.g.attribute(b.id, 0) && a.get().operand_count == b.get().operand_count;
+    for (int k = 0; alike && k < a.get().operand_count; ++k) alike = operand(a, k).dims() == operand(b, k).dims();
+    return alike;
+  }
   /// A part of x, of its own parts where that is known.
   constexpr value part(value x, const part_of_array& p) {
     const shape dims = x.dims();
     if (p.is_whole(dims)) return x;
     value v;
     if (x.get().op_id == primitive_of<broadcast_in_dim_p>.id) v = part_of_broadcast(x, p);
+    else if (x.get().op_id == primitive_of<concatenate_p>.id) v = part_of_concatenation(x, p);
     else if (std::size_t(x.id) < made_apart_.size() && made_apart_.items[x.id]) {
       const std::uint64_t op = x.get().op_id;
-      if (op == primitive_of<concatenate_p>.id) v = part_of_concatenation(x, p);
-      else if (op == primitive_of<pad_p>.id) v = part_of_pad(x, p);
+      if (op == primitive_of<pad_p>.id) v = part_of_pad(x, p);
       else if (op == primitive_of<slice_p>.id) v = part_of_slice(x, p);
       else if (op == primitive_of<roll_p>.id) v = part_of_roll(x, p);
       else if (op == primitive_of<reshape_p>.id) v = part_of_reshape(x, p);
@@ -285,19 +339,22 @@ class component_pass {
     }
     return part(operand(x, 0), of);
   }
-  /// Rolled without the other axes of one element, which windows would look along.
   constexpr value part_of_roll(value x, const part_of_array& p) {
     const int axis = int(to_.g.attribute(x.id, 0));
     const bool back = to_.g.attribute(x.id, 1) != 0;
-    if (!p.is_whole(axis, x.dims())) return {};
     const value shift = operand(x, 1);
-    shape dims;
+    return p.is_whole(axis, x.dims()) ? without_ones(part(operand(x, 0), p), shift, axis, back) : value();
+  }
+  /// A roll without the other axes of one element, which windows would look along.
+  constexpr value without_ones(value x, value shift, int axis, bool back) {
+    const shape dims = x.dims();
+    shape others;
     int along = 0;
-    for (int i = 0; i < p.sizes.rank; ++i) {
-      if (i == axis) along = dims.rank;
-      if (i == axis || p.sizes[i] != 1) dims.push_back(p.sizes[i]);
+    for (int i = 0; i < dims.rank; ++i) {
+      if (i == axis) along = others.rank;
+      if (i == axis || dims[i] != 1) others.push_back(dims[i]);
     }
-    return reshape(roll(reshape(part(operand(x, 0), p), dims), shift, along, back), p.sizes);
+    return reshape(roll(reshape(x, others), shift, along, back), dims);
   }
   constexpr value part_of_reshape(value x, const part_of_array& p) {
     const value from = operand(x, 0);

@@ -112,7 +112,7 @@ template <class... V> constexpr message says_not_callable() {
     else m << "a tree of " << leaf_count<A> << " arrays";
   };
   (name(type_is<V>{}), ...);
-  return m << (sizeof...(V) > 0 ? ")" : "") << ": it must take as many, each as auto or const auto&";
+  return m << (sizeof...(V) > 0 ? ")" : "") << ": it must take as many, each as auto or const auto&, if no other error says why";
 }
 
 template <class... V, class F> constexpr closure trace_callable(const F& f, nesting level) {
