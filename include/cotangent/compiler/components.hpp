@@ -11,6 +11,7 @@ namespace cotangent {
 struct part_of_array {
   shape starts, sizes, strides;
 
+  constexpr bool operator==(const part_of_array&) const = default;
   constexpr bool is_whole(int axis, const shape& dims) const { return starts[axis] == 0 && strides[axis] == 1 && sizes[axis] == dims[axis]; }
   constexpr bool is_whole(const shape& dims) const {
     for (int i = 0; i < dims.rank; ++i)
@@ -116,10 +117,17 @@ class component_pass {
   builder to_;
   replay r_;
   bool any_ = false;
-  flag_list apart_;  // per node: it is of parts, and what uses it takes parts
+  flag_list apart_;       // per node: it is of parts, and what uses it takes parts
   flag_list made_apart_;  // the same of the values in the making
   sequence<int> uses_;
   flag_list is_added_;  // per node, if there are sums of pads: it is a term of a sum alone
+  struct made_part {
+    part_of_array p;
+    value v;
+    int before;  // the part of the same value that was made before, or -1
+  };
+  sequence<made_part> made_parts_;
+  sequence<int> last_part_;  // per value in the making, or -1
 
   constexpr bool is(int n, std::uint64_t op) const { return g_.nodes.items[n].op_id == op; }
   /// Whether it is known of which elements of its operands a part of node n is made.
@@ -269,20 +277,26 @@ class component_pass {
   }
   /// A part of x, of its own parts where that is known.
   constexpr value part(value x, const part_of_array& p) {
-    const shape dims = x.dims();
-    if (p.is_whole(dims)) return x;
-    value v;
-    if (x.get().op_id == primitive_of<broadcast_in_dim_p>.id) v = part_of_broadcast(x, p);
-    else if (x.get().op_id == primitive_of<concatenate_p>.id) v = part_of_concatenation(x, p);
-    else if (std::size_t(x.id) < made_apart_.size() && made_apart_.items[x.id]) {
-      const std::uint64_t op = x.get().op_id;
-      if (op == primitive_of<pad_p>.id) v = part_of_pad(x, p);
-      else if (op == primitive_of<slice_p>.id) v = part_of_slice(x, p);
-      else if (op == primitive_of<roll_p>.id) v = part_of_roll(x, p);
-      else if (op == primitive_of<reshape_p>.id) v = part_of_reshape(x, p);
-      else if (!x.get().is_input() && x.get().op->kind == role::pointwise) v = part_of_pointwise(x, p);
-    }
-    return v ? v : slice(x, p.starts, p.sizes, p.strides);
+    if (p.is_whole(x.dims())) return x;
+    while (int(last_part_.size()) <= x.id) last_part_.push_back(-1);
+    for (int i = last_part_[std::size_t(x.id)]; i >= 0; i = made_parts_[std::size_t(i)].before)
+      if (made_parts_[std::size_t(i)].p == p) return made_parts_[std::size_t(i)].v;
+    value v = of_own_parts(x, p);
+    if (!v) v = slice(x, p.starts, p.sizes, p.strides);
+    made_parts_.push_back({p, v, last_part_[std::size_t(x.id)]});
+    last_part_[std::size_t(x.id)] = int(made_parts_.size()) - 1;
+    return v;
+  }
+  constexpr value of_own_parts(value x, const part_of_array& p) {
+    const std::uint64_t op = x.get().op_id;
+    if (op == primitive_of<broadcast_in_dim_p>.id) return part_of_broadcast(x, p);
+    if (op == primitive_of<concatenate_p>.id) return part_of_concatenation(x, p);
+    if (std::size_t(x.id) >= made_apart_.size() || !made_apart_.items[x.id]) return {};
+    if (op == primitive_of<pad_p>.id) return part_of_pad(x, p);
+    if (op == primitive_of<slice_p>.id) return part_of_slice(x, p);
+    if (op == primitive_of<roll_p>.id) return part_of_roll(x, p);
+    if (op == primitive_of<reshape_p>.id) return part_of_reshape(x, p);
+    return !x.get().is_input() && x.get().op->kind == role::pointwise ? part_of_pointwise(x, p) : value();
   }
   constexpr value operand(value x, int k) const { return {x.b, x.b->g.operand(x.id, k)}; }
   constexpr value part_of_broadcast(value x, const part_of_array& p) {
