@@ -696,6 +696,19 @@ def gate():
     return "a matrix [2, 2] times the middle axis of [8192, 2, 32]", applied, (uniform(0.1, 1, 2, 2), uniform(0.1, 1, 8192, 2, 32))
 
 
+def lattice():
+    def product(a, b):
+        a0, a1, a2, a3, b0, b1, b2, b3 = (q[..., k] for q in (a, b) for k in range(4))
+        return jnp.stack((a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3, a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2, a0 * b2 - a1 * b3 + a2 * b0 + a3 * b1, a0 * b3 + a1 * b2 - a2 * b1 + a3 * b0), -1)
+
+    def action(u):
+        x, y = u
+        around = product(product(x, jnp.roll(y, -1, 0)), product(y, jnp.roll(x, -1, 1)) * jnp.array([1.0, -1, -1, -1], jnp.float32))
+        return jnp.sum(1 - around[..., 0])
+
+    return "forces of a lattice [256, 256] of quaternions", jax.grad(action), (uniform(0.1, 1, 2, 256, 256, 4),)
+
+
 def halves():
     x, y = uniform(0.1, 1, 1 << 22).astype(jnp.bfloat16), uniform(0.1, 1, 1 << 22).astype(jnp.bfloat16)
     return "2.5 x + y of 4 M bfloat16", lambda x, y: 2.5 * x + y, (x, y)
@@ -750,7 +763,7 @@ transforms = (
 
 
 def arrays():
-    for case in (bag_slope, message_slope, relaxed, membrane, wave, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, attention_of_a_token, gate, halves, squares, roots, *convolutions, *places, *transforms):
+    for case in (bag_slope, message_slope, relaxed, membrane, wave, fitted, quadratic, slope_of_layer, scaled_by_diagonals, colours, mean_square, transposed, coordinates_to_points, points_to_coordinates, plus_transposed, product, attention_of_a_token, gate, lattice, halves, squares, roots, *convolutions, *places, *transforms):
         name, f, arguments = case()
         compiled = jax.jit(f)
         record("arrays", name, timed(lambda: jax.block_until_ready(compiled(*arguments))))

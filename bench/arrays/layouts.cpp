@@ -17,6 +17,7 @@ using queries = ct::array<float, 8, 4, 32>;     // of 8 sequences and 4 heads
 using cache = ct::array<float, 8, 512, 4, 32>;  // what 512 tokens left
 using gate = ct::array<float, 2, 2>;
 using state = ct::array<float, 8192, 2, 32>;
+using links = ct::array<float, 2, 256, 256, 4>;  // of a periodic lattice, along both axes: quaternions
 
 typedef float floats __attribute__((vector_size(64)));
 typedef int lanes __attribute__((vector_size(64)));
@@ -42,6 +43,30 @@ template <class Store> void turn_blocks(const matrix& x, const Store& store) {
       for (int i = bi; i < bi + 64; i += 16)
         for (int j = bj; j < bj + 64; j += 16) turn(&x(j, i), 1024, [&](int k, floats v) { store(1024 * (i + k) + j, v); });
 }
+
+/// Products of quaternions [..., 4], and their conjugates.
+constexpr auto product = [](auto a, auto b) {
+  const auto part = [](auto q, auto k) { return q(ct::ellipsis, k); };
+  const auto a0 = part(a, ct::index<0>), a1 = part(a, ct::index<1>), a2 = part(a, ct::index<2>), a3 = part(a, ct::index<3>);
+  const auto b0 = part(b, ct::index<0>), b1 = part(b, ct::index<1>), b2 = part(b, ct::index<2>), b3 = part(b, ct::index<3>);
+  return ct::stack<-1>(a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3, a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2, a0 * b2 - a1 * b3 + a2 * b0 + a3 * b1, a0 * b3 + a1 * b2 - a2 * b1 + a3 * b0);
+};
+constexpr auto conjugate = [](auto a) { return a * ct::array<float, 4>{1, -1, -1, -1}; };
+/// Wilson's action: of each square of links, one less the real part of the product around it (Wilson, Phys. Rev. D 10, 1974).
+constexpr auto action = [](auto u) {
+  const auto x = u(ct::index<0>), y = u(ct::index<1>);
+  const auto around = product(product(x, ct::roll<0>(y, -1)), conjugate(product(y, ct::roll<1>(x, -1))));
+  return ct::sum(1.0f - around(ct::ellipsis, ct::index<0>));
+};
+struct quaternion {
+  float q[4];
+  friend quaternion operator*(const quaternion& a, const quaternion& b) {
+    const auto &[a0, a1, a2, a3] = a.q;
+    const auto &[b0, b1, b2, b3] = b.q;
+    return {{a0 * b0 - a1 * b1 - a2 * b2 - a3 * b3, a0 * b1 + a1 * b0 + a2 * b3 - a3 * b2, a0 * b2 - a1 * b3 + a2 * b0 + a3 * b1, a0 * b3 + a1 * b2 - a2 * b1 + a3 * b0}};
+  }
+  quaternion operator~() const { return {{q[0], -q[1], -q[2], -q[3]}}; }
+};
 
 float as_float(ct::bfloat16 x) { return std::bit_cast<float>(std::uint32_t(x.bits) << 16); }
 
@@ -99,6 +124,22 @@ void add_layouts() {
     for (int i = 0; i < 8192; ++i)
       for (int a = 0; a < 2; ++a)
         for (int j = 0; j < 32; ++j) y[64 * i + 32 * a + j] = g(a, 0) * x(i, 0, j) + g(a, 1) * x(i, 1, j);
+  }, some_numbers);
+  row<links>("forces of a lattice [256, 256] of quaternions", ct::grad(action), [](float* y, const links& u) {
+    // The real part of a product is that of its factors turned around: its derivative by one is the conjugate of the product of the others.
+    const auto *const x = reinterpret_cast<const quaternion*>(u.data()), *const z = x + 256 * 256;
+    auto* const force = reinterpret_cast<quaternion*>(y);
+    const auto take = [](quaternion& to, const quaternion& a) {
+      for (int k = 0; k < 4; ++k) to.q[k] -= a.q[k];
+    };
+    std::fill_n(y, u.size(), 0.0f);
+    for (int i = 0; i < 256; ++i)
+      for (int j = 0; j < 256; ++j) {
+        const int here = 256 * i + j, down = 256 * ((i + 1) % 256) + j, right = 256 * i + (j + 1) % 256;
+        const quaternion &a = x[here], &b = z[down], &c = x[right], &d = z[here];
+        const quaternion ab = a * b, dc = d * c;
+        take(force[here], dc * ~b), take(force[65536 + down], ~a * dc), take(force[right], ~d * ab), take(force[65536 + here], ab * ~c);
+      }
   }, some_numbers);
   row<halves, halves>("2.5 x + y of 4 M bfloat16", [](auto x, auto y) { return 2.5 * x + y; }, [](ct::bfloat16* z, const halves& x, const halves& y) {
     for (int i = 0; i < 1 << 22; ++i) {
