@@ -137,7 +137,7 @@ class component_pass {
     return x.op->kind == role::pointwise || is(n, primitive_of<slice_p>.id) || is(n, primitive_of<roll_p>.id) || (is(n, primitive_of<reshape_p>.id) && differs_in_ones(g_[g_.operand(n, 0)].dims, x.dims));
   }
   constexpr void find_parts() {
-    constexpr double most = 4;  // that is computed of a pointwise operation, in parts of all
+    constexpr double most = 4, large = 0.5;  // that is computed of a pointwise operation, and that a slice takes, in parts of all
     flag_list of_parts;
     bool some = false, slices = false;
     for (int n = 0; n < g_.size(); ++n) {
@@ -165,8 +165,8 @@ class component_pass {
       for (int k = 0; k < x.operand_count; ++k) {
         double& of = taken.items[g_.operand(n, k)];
         if (of < 0) continue;
-        if (slice) of += (own > 0 && apart_.items[n] ? own : 1) * share(n);
-        else if (apart_.items[n] && passes_parts(n)) of += own;
+        if (slice && share(n) <= large) of += (own > 0 && apart_.items[n] ? own : 1) * share(n);
+        else if (!slice && apart_.items[n] && passes_parts(n)) of += own;
         else of = -1;
       }
     }
