@@ -143,8 +143,8 @@ TEST_CASE("random numbers of run-time shapes, in loops, and inside of kernels") 
     const auto r = ct::jit(noisy)(key, ct::array<float, ct::dyn, 5>({n, 5}));
     for (int i = 0; i < 5 * n; ++i) CHECK(r.data()[i] == fixed.data()[i]);
   }
-  // Of the folded key, and of all that is drawn.
-  CHECK(ct::jit(noisy).kernels(key, ct::array<float, 1000, 100>()).find("\n2 steps, arena of 64 bytes") != std::string::npos);
+  // Of the two words of the folded key, and of all that is drawn.
+  CHECK(ct::jit(noisy).kernels(key, ct::array<float, 1000, 100>()).find("\n2 steps, arena of 128 bytes") != std::string::npos);
   // A walk, whose steps are drawn in the loop.
   const auto walk = [](auto k) { return ct::fori_loop<0, 10>([k](auto i, auto x) { return x + rnd::normal<double>(rnd::fold_in(k, i)); }, ct::array<double>(0)); };
   double want = 0;
