@@ -99,23 +99,8 @@ template <class Given, class Wanted> constexpr message difference(std::string_vi
   return m;
 }
 
-/// Whether f can be called with vars of types V.
-template <class F, class... V> concept takes = requires(const F& f, const V&... arguments) { f(arguments...); };
-/// Why a function that cannot be called with arguments V cannot.
-template <class... V> constexpr message says_not_callable() {
-  message m;
-  m << "the function cannot be called with " << int(sizeof...(V)) << (sizeof...(V) == 1 ? " argument" : " arguments");
-  bool first = true;
-  const auto name = [&]<class A>(type_is<A>) {
-    m << (first ? " (" : ", "), first = false;
-    if constexpr (traced<A>) m << A::type << A::type_shape();
-    else m << "a tree of " << leaf_count<A> << " arrays";
-  };
-  (name(type_is<V>{}), ...);
-  return m << (sizeof...(V) > 0 ? ")" : "") << ": it must take as many, each as auto or const auto&, if no other error says why";
-}
-
-template <class... V, class F> constexpr closure trace_callable(const F& f, nesting level) {
+/// Traces f on inputs of the types V (trees of vars).
+template <class... V, class F> constexpr closure trace_function(const F& f, nesting level = 0) {
   builder b;
   b.level = level.level, b.innermost = level.innermost ? level.innermost : &b.own_innermost;
   const live_trace outer = *b.innermost;
@@ -131,11 +116,6 @@ template <class... V, class F> constexpr closure trace_callable(const F& f, nest
   c.captured = b.captured;
   c.body = b.finish();
   return c;
-}
-/// Traces f on inputs of the types V (trees of vars).
-template <class... V, class F> constexpr closure trace_function(const F& f, nesting level = 0) {
-  if constexpr (!takes<F, V...>) return {failed_graph<var<float>, V...>(says_not_callable<V...>()), {}};
-  else return trace_callable<V...>(f, level);
 }
 
 template <const auto& Frozen> struct error_of {
@@ -179,14 +159,9 @@ template <class... V, class F> constexpr closure trace_for_transform(const F& f,
   else return trace_function<V...>(f, level);
 }
 
-/// What f returns for vars of types V, with numbers as vars. Where it cannot be called its trace says so.
-template <class F, class... V> struct result_of_call {
-  using type = var<float>;
-};
-template <class F, class... V> requires takes<F, V...> struct result_of_call<F, V...> {
-  using type = argument_tree<std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const V&>()...))>>;
-};
-template <class F, class... V> using traced_result = typename result_of_call<F, V...>::type;
+/// What f returns for vars of types V, with numbers as vars.
+template <class F, class... V>
+using traced_result = argument_tree<std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const V&>()...))>>;
 
 /// A tree of vars with these values at its leaves.
 template <class V> constexpr V tree_from(const sequence<value>& leaves) {
