@@ -2,10 +2,10 @@
 /// A compiled program: the optimized graph of a function for argument types, and how it runs.
 
 #include <cotangent/compiler/complex_parts.hpp>
+#include <cotangent/compiler/components.hpp>
 #include <cotangent/compiler/control.hpp>
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/compiler/halves.hpp>
-#include <cotangent/compiler/components.hpp>
 #include <cotangent/core/array.hpp>
 #include <cotangent/transforms/function.hpp>
 

@@ -37,9 +37,10 @@ template <class T, extent... Extents> struct var {
   static constexpr std::ptrdiff_t extent(int k) { return cotangent::shape{Extents...}[k < 0 ? k + rank() : k]; }
   static constexpr std::ptrdiff_t size() { return (std::ptrdiff_t(1) * ... * Extents); }
 
-  /// x(i, …): one entry per leading axis: `full_extent`, `index<k>`, `range<first, last, step>`, an integer, or an integer var; `ellipsis`
-  /// stands for whole axes, as many as the other entries leave (clamped into the axis; negative counts from the end). Index arrays of neighbouring axes broadcast together, and
-  /// their axes take the place of x's; with another axis between them they are a compile error.
+  /// x(i, …): one entry per leading axis: `full_extent`, `index<k>`, `range<first, last, step>`, an integer, or an
+  /// integer var (clamped into the axis; negative counts from the end). `ellipsis` stands for whole axes, as many as the other entries
+  /// leave. Index arrays of neighbouring axes broadcast together, and their axes take the place of x's; with another axis between them
+  /// they are a compile error.
   template <class... I> constexpr auto operator()(const I&... i) const;
 };
 
