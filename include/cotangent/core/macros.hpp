@@ -5,6 +5,8 @@
 /// lists of a program, cannot be device code. clang drops such a function once it is inlined only if no other file could mean the same one;
 /// otherwise it inlines all that it calls into it as well. COTANGENT_EXPANDED follows the parameters of a lambda that is always inlined.
 /// Where nothing is optimized nothing is inlined: it would only take compilers longer.
+/// COTANGENT_HOST_ONCE precedes a function template at namespace scope that most programs call from one place. Always inlined, g++ would
+/// optimize it once more in each function on the way to the one that is called; as a function of this file alone it is inlined in the end.
 /// COTANGENT_UNROLL precedes a loop that device code must unroll: registers have no addresses.
 
 #ifdef __CUDACC__
@@ -29,5 +31,10 @@
 #else
 #define COTANGENT_HOST_INLINE inline __attribute__((always_inline))
 #endif
+#endif
+#if defined(__clang__) || defined(__CUDACC__)
+#define COTANGENT_HOST_ONCE COTANGENT_HOST_INLINE
+#else
+#define COTANGENT_HOST_ONCE static inline
 #endif
 #define COTANGENT_INLINE COTANGENT_HD COTANGENT_HOST_INLINE

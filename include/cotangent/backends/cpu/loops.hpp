@@ -77,7 +77,7 @@ COTANGENT_HOST_INLINE void run_vector(program<Layout, Reductions, Analysis> step
     if (!any(e.varying.template of<bool>(Layout::shape.lane_choice - 1))) return;
     evaluate<stage::behind_choice>(steps, e, chunks_of<stage::behind_choice, Analysis>{});
   } else {
-    const int done[] = {0, run_chunk_of<stage::per_vector, Analysis, C>(e)...};
+    const int done[] = {0, run_chunk<Analysis, first_of_chunk<stage::per_vector, Analysis, C>>(e, statements_of<stage::per_vector, Analysis, C>())...};
     (void)done;
   }
 }
@@ -570,7 +570,7 @@ template <class Layout, class Reductions> constexpr bool is_one_task() {
 
 /// Runs a kernel. `buffers` are the pointers, and `extents` the run-time extents, that its type numbers. An output
 /// may be the memory of an input that is accessed in the same way. Results do not depend on the number of threads.
-template <class Kernel> COTANGENT_HOST_INLINE void run(void* const* buffers, const extent* extents) {
+template <class Kernel> COTANGENT_HOST_ONCE void run(void* const* buffers, const extent* extents) {
   using layout = layout_of<Kernel>;
   constexpr extent small = 64;
   constexpr int few_values = 32;

@@ -301,11 +301,9 @@ template <class T> class pack<T, 1> {
 template <int Count, class Visit> COTANGENT_HOST_INLINE void each_number(const Visit& visit) {
   [&]<int... I>(std::integer_sequence<int, I...>) COTANGENT_EXPANDED { (visit(std::integral_constant<int, I>()), ...); }(std::make_integer_sequence<int, Count>());
 }
-/// visit(x, v) for x in [0, Rows) and v in [From, To), likewise.
+/// visit(x, v) for x in [0, Rows) and v in [From, To), likewise. Plain numbers: one function for all of them, which is expanded.
 template <int Rows, int From, int To, class Visit> COTANGENT_HOST_INLINE void each_place(const Visit& visit) {
-  [&]<int... I>(std::integer_sequence<int, I...>) COTANGENT_EXPANDED {
-    (visit(std::integral_constant<int, I / (To - From)>(), std::integral_constant<int, From + I % (To - From)>()), ...);
-  }(std::make_integer_sequence<int, Rows*(To - From)>());
+  [&]<int... I>(std::integer_sequence<int, I...>) COTANGENT_EXPANDED { (visit(I / (To - From), From + I % (To - From)), ...); }(std::make_integer_sequence<int, Rows*(To - From)>());
 }
 
 }  // namespace cotangent

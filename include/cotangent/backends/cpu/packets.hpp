@@ -317,7 +317,7 @@ template <class Kernel> class packet_kernel {
   template <int... C> static COTANGENT_HOST_INLINE void run_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s, std::integer_sequence<int, C...>) {
     evaluation<layout, N, false, sums> e(at, lane, N, fixed, s);
     evaluate<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
-    const int done[] = {0, run_chunk_of<stage::per_vector, analysis<Kernel>, C>(e)...};
+    const int done[] = {0, run_chunk<analysis<Kernel>, first_of_chunk<stage::per_vector, analysis<Kernel>, C>>(e, statements_of<stage::per_vector, analysis<Kernel>, C>())...};
     (void)done;
   }
   [[gnu::noinline]] static void call_vector(const position<layout>& at, extent lane, fixed_registers<layout, N>& fixed, sums& s) { run_vector(at, lane, fixed, s, per_vector()); }

@@ -112,7 +112,7 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
   template <extent Rows, int Wide, extent Stride, bool Padded, bool Partial> static COTANGENT_HOST_INLINE void block(const T* a, const T* b, T* c) {
     constexpr int elements = int(N % lanes);  // of a partial vector
     vec sum[Rows][Wide];
-    each_place<int(Rows), 0, Wide>([&](auto x, auto v) COTANGENT_EXPANDED { sum[x][v] = vec(T(0)); });
+    each_place<int(Rows), 0, Wide>([&](int x, int v) COTANGENT_EXPANDED { sum[x][v] = vec(T(0)); });
     for (extent p = 0; p < K; ++p) {
       vec terms[Wide];
       each_number<Wide>([&](auto v) COTANGENT_EXPANDED {
@@ -120,11 +120,11 @@ template <class T, extent M, extent N, extent K, extent ARow, extent AColumn, ex
         if constexpr (Partial && v == Wide - 1 && !Padded) terms[v] = vec::load(from, elements);
         else terms[v] = vec::load(from);
       });
-      each_place<int(Rows), 0, Wide>([&](auto x, auto v) COTANGENT_EXPANDED { sum[x][v] = fast_fma(vec(a[x * ARow + p * AColumn]), terms[v], sum[x][v]); });
+      each_place<int(Rows), 0, Wide>([&](int x, int v) COTANGENT_EXPANDED { sum[x][v] = fast_fma(vec(a[x * ARow + p * AColumn]), terms[v], sum[x][v]); });
     }
-    each_place<int(Rows), 0, Wide>([&](auto x, auto v) COTANGENT_EXPANDED {
+    each_place<int(Rows), 0, Wide>([&](int x, int v) COTANGENT_EXPANDED {
       T* const to = c + x * N + v * lanes;
-      if constexpr (Partial && v == Wide - 1) sum[x][v].store(to, elements);
+      if (Partial && v == Wide - 1) sum[x][v].store(to, elements);
       else sum[x][v].store(to);
     });
   }

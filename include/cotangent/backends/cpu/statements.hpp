@@ -703,18 +703,6 @@ using step_of = std::conditional_t<runs_with_tile<Form, Registers, E>(), tile_st
 /// The form of statement K of a table.
 template <class Analysis, int K> using form_at = typename numbered_at<typename Analysis::form_list, Analysis::table.form[K]>::type;
 
-/// Runs some statements of a table.
-COTANGENT_LANES template <class Analysis, int First, class E, int... I>
-COTANGENT_INLINE void run_chunk(E& e, std::integer_sequence<int, I...>) {
-  constexpr bool has_tiles = E::lanes > 1 && (false || ... || (place_in(Analysis::table.registers[First + I], 3) > 0));
-  if constexpr (has_tiles)
-    (step_of<Analysis, form_at<Analysis, First + I>, Analysis::table.sources[First + I], Analysis::table.registers[First + I], E>::run(
-         e, number<Analysis::table.registers[First + I]>), ...);
-  else
-    (step<form_at<Analysis, First + I>, (Analysis::table.sources[First + I] & ~facts::runs_tile), E>::run(
-         e, number<Analysis::table.registers[First + I]>), ...);
-}
-
 /// The parts of a program: its constants, what runs once per row, and what runs once per vector; of the latter, what a choice by lanes needs,
 /// and the rest.
 enum class stage { constants, per_row, per_vector, before_choice, behind_choice };
@@ -730,16 +718,26 @@ template <class Analysis> constexpr int last_of(stage s) {
 template <stage Stage, class Analysis>
 using chunks_of = std::make_integer_sequence<int, (last_of<Analysis>(Stage) - first_of<Analysis>(Stage) + chunk - 1) / chunk>;
 
-/// Evaluates chunk number C of a part.
-COTANGENT_LANES template <stage Stage, class Analysis, int C, class E> COTANGENT_INLINE int run_chunk_of(E& e) {
-  constexpr int first = first_of<Analysis>(Stage) + C * chunk, left = last_of<Analysis>(Stage) - first;
-  run_chunk<Analysis, first>(e, std::make_integer_sequence<int, (left < chunk ? left : chunk)>{});
+/// Where chunk number C of a part begins, and the numbers of its statements from there on.
+template <stage Stage, class Analysis, int C> inline constexpr int first_of_chunk = first_of<Analysis>(Stage) + C * chunk;
+template <stage Stage, class Analysis, int C>
+using statements_of = std::make_integer_sequence<int, std::min(last_of<Analysis>(Stage) - first_of_chunk<Stage, Analysis, C>, chunk)>;
+
+/// Runs some statements of a table.
+COTANGENT_LANES template <class Analysis, int First, class E, int... I> COTANGENT_INLINE int run_chunk(E& e, std::integer_sequence<int, I...>) {
+  constexpr bool has_tiles = E::lanes > 1 && (false || ... || (place_in(Analysis::table.registers[First + I], 3) > 0));
+  if constexpr (has_tiles)
+    (step_of<Analysis, form_at<Analysis, First + I>, Analysis::table.sources[First + I], Analysis::table.registers[First + I], E>::run(
+         e, number<Analysis::table.registers[First + I]>), ...);
+  else
+    (step<form_at<Analysis, First + I>, (Analysis::table.sources[First + I] & ~facts::runs_tile), E>::run(
+         e, number<Analysis::table.registers[First + I]>), ...);
   return 0;
 }
 /// Evaluates one part of a program's statements; the last argument is chunks_of it.
 COTANGENT_LANES template <stage Stage, class E, class Layout, class Reductions, class Analysis, int... C>
 COTANGENT_INLINE void evaluate(program<Layout, Reductions, Analysis>, [[maybe_unused]] E& e, std::integer_sequence<int, C...>) {
-  const int done[] = {0, run_chunk_of<Stage, Analysis, C>(e)...};
+  const int done[] = {0, run_chunk<Analysis, first_of_chunk<Stage, Analysis, C>>(e, statements_of<Stage, Analysis, C>())...};
   (void)done;
 }
 
@@ -768,10 +766,7 @@ COTANGENT_INLINE void run_statements(E (&e)[Points], std::integer_sequence<int, 
 }
 COTANGENT_LANES template <stage Stage, class Layout, class Reductions, class Analysis, class E, int Points, int... C>
 COTANGENT_INLINE void evaluate_points(program<Layout, Reductions, Analysis>, E (&e)[Points], std::integer_sequence<int, C...>) {
-  constexpr int first = first_of<Analysis>(Stage), last = last_of<Analysis>(Stage);
-  const int done[] = {0, (run_statements<Analysis, first + C * chunk>(
-                              e, std::make_integer_sequence<int, (last - first < (C + 1) * chunk ? last - first - C * chunk : chunk)>{}),
-                          0)...};
+  const int done[] = {0, (run_statements<Analysis, first_of_chunk<Stage, Analysis, C>>(e, statements_of<Stage, Analysis, C>()), 0)...};
   (void)done;
 }
 

@@ -202,9 +202,9 @@ template <class T> struct tiled_product {
     const extent last = terms_here.last;
     if (first >= last && t.adds) return;
     const int count = int(t.to - s) - (Vectors - 1) * lanes;  // in the last vector, if that is partial
-    const auto load = [&](const T* from, auto v) COTANGENT_EXPANDED { return Partial && v == Vectors - 1 ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
+    const auto load = [&](const T* from, int v) COTANGENT_EXPANDED { return Partial && v == Vectors - 1 ? vec::load(from + v * lanes, count) : vec::load(from + v * lanes); };
     vec sums[Rows][Vectors];
-    each_place<Rows, 0, Vectors>([&](auto x, auto v) COTANGENT_EXPANDED {
+    each_place<Rows, 0, Vectors>([&](int x, int v) COTANGENT_EXPANDED {
       if (t.adds) __builtin_prefetch(at(r + x, s + v * lanes), 1);  // added at the end, when it is there
       sums[x][v] = vec(T(0));
     });
@@ -223,8 +223,8 @@ template <class T> struct tiled_product {
       const auto add_term = [&]() COTANGENT_EXPANDED {
         vec terms_of_b[Vectors];
         if (strides) __builtin_prefetch(next, 0, 2), next += a_column;
-        each_place<1, From, To>([&](auto, auto v) COTANGENT_EXPANDED { terms_of_b[v] = load(pb, v); });
-        each_place<Rows, From, To>([&](auto x, auto v) COTANGENT_EXPANDED { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
+        each_place<1, From, To>([&](int, int v) COTANGENT_EXPANDED { terms_of_b[v] = load(pb, v); });
+        each_place<Rows, From, To>([&](int x, int v) COTANGENT_EXPANDED { sums[x][v] = fma(vec(x < half ? pa[x * row] : behind[(x - half) * row]), terms_of_b[v], sums[x][v]); });
         ++first, pa += column, behind += column, pb += t.b_stride;
       };
       if constexpr (Rows == tile_rows && !Partial) {  // where large products spend their time
@@ -241,10 +241,10 @@ template <class T> struct tiled_product {
         if constexpr (B == matrix_part::upper) (add(std::integer_sequence<int, V, Vectors>(), j + s + (V + 1) * lanes), ...);
         else (add(std::integer_sequence<int, 0, V + 1>(), V + 1 < Vectors ? j + s + (V + 1) * lanes : last), ...);
       }(std::make_integer_sequence<int, Vectors>());
-    each_place<Rows, 0, Vectors>([&](auto x, auto v) COTANGENT_EXPANDED {
+    each_place<Rows, 0, Vectors>([&](int x, int v) COTANGENT_EXPANDED {
       T* const to = at(r + x, s);
       if (t.adds) sums[x][v] = sums[x][v] + load(to, v);
-      if constexpr (Partial && v == Vectors - 1) sums[x][v].store(to + v * lanes, count);
+      if (Partial && v == Vectors - 1) sums[x][v].store(to + v * lanes, count);
       else sums[x][v].store(to + v * lanes);
     });
   }
