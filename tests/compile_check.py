@@ -6,8 +6,8 @@ lean     the same, and the rules of primitives, which only the compiler needs, a
 alone    each header under each PATH compiles alone (CUDA's need nvcc and Thrust's Thrust: the tests on devices include them)
 reject   each file does not compile, and the output matches every regular expression of its leading
          `// expect: REGEX` lines; `// expect-gcc:` and `// expect-clang:` lines count for that compiler only
-cuda     each CUDA file compiles for sm_90 without warnings
-spills   the same for sm_80 as well, and ptxas spills nothing
+cuda     each CUDA file compiles for sm_90 without warnings; one that begins with `// spills: none` for sm_80 as well, and ptxas
+         spills nothing
 
 Prints the output of what failed and the line `N passed, N failed`.
 """
@@ -111,7 +111,8 @@ def reject(compiler, path):
     return ""
 
 
-def cuda(nvcc, path, spills_count=False):
+def cuda(nvcc, path):
+    spills_count = pathlib.Path(path).read_text().startswith("// spills: none\n")
     with tempfile.NamedTemporaryFile(suffix=".o") as out:
         machines = [80, 90] if spills_count else [90]
         options = [f"-gencode=arch=compute_{m},code=sm_{m}" for m in machines]
@@ -131,20 +132,16 @@ def cuda(nvcc, path, spills_count=False):
     return ""
 
 
-def spills(nvcc, path):
-    return cuda(nvcc, path, spills_count=True)
-
-
 def main():
     if "--" not in sys.argv or len(sys.argv) < 5:
         sys.exit(__doc__)
     split = sys.argv.index("--")
     mode, paths, compiler = sys.argv[1], sys.argv[2:split], sys.argv[split + 1 :]
-    check = {"accept": accept, "lean": lean, "alone": alone, "reject": reject, "cuda": cuda, "spills": spills}[mode]
+    check = {"accept": accept, "lean": lean, "alone": alone, "reject": reject, "cuda": cuda}[mode]
     if mode == "alone":
         paths = [str(h) for p in paths for h in sorted(pathlib.Path(p).rglob("*.hpp")) if not {"cuda", "thrust"} & set(h.parts)]
     failed = 0
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs(11 if check in (cuda, spills) else 2)) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs(11 if check is cuda else 2)) as pool:
         if mode == "reject":
             compiler = diagnosing(compiler)
             compiler += precompiled(compiler, pathlib.Path(paths[0]).resolve().parent / "trace.hpp", folder)

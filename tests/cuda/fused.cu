@@ -1,3 +1,4 @@
+// spills: none
 /// Fused forward and backward kernels of traced functions on a CUDA device, against the CPU: an activation, and a reduction with
 /// its gradient. The whole pipeline runs in this file's constant evaluation.
 

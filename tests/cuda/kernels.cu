@@ -1,3 +1,4 @@
+// spills: none
 /// Kernel types on a CUDA device, against the same arithmetic on the host.
 
 #include <cstdio>

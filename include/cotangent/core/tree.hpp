@@ -134,38 +134,36 @@ template <class S, class V> constexpr decltype(auto) visit_fields(S& from, V&& v
 template <class X>
 inline constexpr bool is_struct_node = std::is_class_v<X> && std::is_aggregate_v<X> && std::is_default_constructible_v<X> && !is_leaf_v<X>;
 
-/// How to reach the children of a tuple, pair, std::array or plain struct.
-template <class X> struct node_traits {
-  static constexpr bool is_node = is_struct_node<X>;
-  template <class S, class V> static constexpr decltype(auto) visit(S& s, V&& v) { return visit_fields(s, v); }
-};
-struct tuple_node_traits {
-  static constexpr bool is_node = true;
-  template <class S, class V> static constexpr decltype(auto) visit(S& s, V&& v) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) { return v(std::get<I>(s)...); }(
-        std::make_index_sequence<std::tuple_size_v<std::remove_const_t<S>>>{});
-  }
-};
-template <class... T> struct node_traits<std::tuple<T...>> : tuple_node_traits {};
-template <class A, class B> struct node_traits<std::pair<A, B>> : tuple_node_traits {};
-template <class T, std::size_t N> struct node_traits<std::array<T, N>> : tuple_node_traits {};
-
-/// v(child...) of a node, each child an lvalue, const if the tree is.
-template <class T, class V> constexpr decltype(auto) visit_children(T& t, V&& v) {
-  return node_traits<std::remove_const_t<T>>::visit(t, v);
-}
+template <class X> inline constexpr bool is_tuple_node = false;
+template <class... T> inline constexpr bool is_tuple_node<std::tuple<T...>> = true;
+template <class A, class B> inline constexpr bool is_tuple_node<std::pair<A, B>> = true;
+template <class T, std::size_t N> inline constexpr bool is_tuple_node<std::array<T, N>> = true;
+template <class X> inline constexpr bool is_node = is_tuple_node<X> || is_struct_node<X>;
 
 struct list_types {
   template <class... C> constexpr auto operator()(C&...) const { return types<std::remove_const_t<C>...>{}; }
 };
-/// The types of a node's children.
-template <class T> using children_of = decltype(visit_children(std::declval<T&>(), list_types{}));
+template <class S> struct node_children {
+  using type = decltype(visit_fields(std::declval<S&>(), list_types{}));
+};
+template <class... T> struct node_children<std::tuple<T...>> {
+  using type = types<std::remove_cvref_t<T>...>;
+};
+template <class A, class B> struct node_children<std::pair<A, B>> {
+  using type = types<std::remove_cvref_t<A>, std::remove_cvref_t<B>>;
+};
+template <class T, std::size_t N> struct node_children<std::array<T, N>> {
+  template <std::size_t... I> static types<std::enable_if_t<(I < N), T>...> list(std::index_sequence<I...>);
+  using type = decltype(list(std::make_index_sequence<N>{}));
+};
+/// The types of the children of a tuple, pair, std::array or plain struct.
+template <class T> using children_of = typename node_children<std::remove_const_t<T>>::type;
 
 template <class T> consteval bool is_tree();
 template <class... C> consteval bool are_trees(types<C...>) { return (true && ... && is_tree<C>()); }
 template <class T> consteval bool is_tree() {
   if constexpr (is_leaf_v<T>) return true;
-  else if constexpr (!node_traits<T>::is_node) return false;
+  else if constexpr (!is_node<T>) return false;
   else if constexpr (is_struct_node<T>) {
     if constexpr (field_count<T> > max_fields) return false;
     else return are_trees(children_of<T>{});
@@ -191,20 +189,23 @@ template <int I, class First, class... Rest> constexpr auto& pick(First& first, 
 }
 /// The `I`-th child of a node.
 template <int I, class T> constexpr auto& child(T& t) {
-  return visit_children(t, [](auto&... c) -> auto& { return pick<I>(c...); });
+  if constexpr (is_tuple_node<std::remove_const_t<T>>) return std::get<I>(t);
+  else return visit_fields(t, [](auto&... c) -> auto& { return pick<I>(c...); });
 }
 
 /// fn(leaf, other_leaf...) for every leaf, in order, of trees with the same structure.
 template <class F, class T, class... U> constexpr void for_each_leaf(F&& fn, T& t, U&... u) {
   if constexpr (is_leaf_v<T>) fn(t, u...);
-  else if constexpr (sizeof...(U) == 0) visit_children(t, [&](auto&... c) { (for_each_leaf(fn, c), ...); });
+  else if constexpr (sizeof...(U) == 0 && !is_tuple_node<std::remove_const_t<T>>) visit_fields(t, [&](auto&... c) { (for_each_leaf(fn, c), ...); });
   else {
-    constexpr int n = children_of<std::remove_const_t<T>>::count;
-    static_assert((true && ... && !is_leaf_v<U>) && (true && ... && (children_of<std::remove_const_t<U>>::count == n)),
-                  "for_each_leaf: the trees differ in structure");
-    const auto at = [&](auto k) { for_each_leaf(fn, child<decltype(k)::value>(t), child<decltype(k)::value>(u)...); };
+    constexpr int n = children_of<T>::count;
+    static_assert((true && ... && !is_leaf_v<U>) && (true && ... && (children_of<U>::count == n)), "for_each_leaf: the trees differ in structure");
     [&]<int... I>(std::integer_sequence<int, I...>) {
-      (at(std::integral_constant<int, I>{}), ...);
+      if constexpr (sizeof...(U) == 0) (for_each_leaf(fn, std::get<I>(t)), ...);
+      else {
+        const auto at = [&](auto k) { for_each_leaf(fn, child<decltype(k)::value>(t), child<decltype(k)::value>(u)...); };
+        (at(std::integral_constant<int, I>{}), ...);
+      }
     }(std::make_integer_sequence<int, n>{});
   }
 }
@@ -223,7 +224,7 @@ template <class... C> consteval leaf_place locate_leaf(types<C...>, int leaf) {
 template <int I, class T> constexpr auto& get_leaf(T& t) {
   if constexpr (is_leaf_v<T>) return t;
   else {
-    constexpr leaf_place place = locate_leaf(children_of<std::remove_const_t<T>>{}, I);
+    constexpr leaf_place place = locate_leaf(children_of<T>{}, I);
     return get_leaf<place.leaf>(child<place.child>(t));
   }
 }
@@ -311,7 +312,7 @@ template <class T, template <class, extent...> class Family> struct rebind_impl 
         } else return std::type_identity<T>{};
       }
     } else {
-      static_assert(node_traits<T>::is_node,
+      static_assert(is_node<T>,
                     "tree: not an array, a number, or a tuple, pair, std::array or plain struct (up to 24 fields) of these");
       return std::type_identity<T>{};
     }
