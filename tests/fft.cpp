@@ -2,6 +2,7 @@
 
 #include <complex>
 #include <numbers>
+#include <vector>
 
 #include "check_derivatives.hpp"
 
@@ -22,13 +23,19 @@ template <class T> dynamic<T> numbers_of(ct::extent before, ct::extent n, ct::ex
   for (std::complex<T>& z : x) z = {T(random()), T(random())};
   return x;
 }
+/// The n-th roots of 1.
+std::vector<std::complex<long double>> roots_of_unity(ct::extent n) {
+  std::vector<std::complex<long double>> r;
+  for (ct::extent k = 0; k < n; ++k) r.push_back(std::polar(1.0L, 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n)));
+  return r;
+}
 /// Number k of a line by the definition.
-template <class X> std::complex<long double> by_definition(const X& x, ct::extent i, ct::extent k, ct::extent j, bool inverse) {
+template <class X> std::complex<long double> by_definition(const X& x, ct::extent i, ct::extent k, ct::extent j, const std::vector<std::complex<long double>>& roots, bool inverse) {
   const ct::extent n = x.extent(1);
   std::complex<long double> sum = 0;
   for (ct::extent m = 0; m < n; ++m) {
-    const auto z = std::complex<long double>(x(i, m, j));
-    sum += z * std::polar(1.0L, (inverse ? 2 : -2) * std::numbers::pi_v<long double> * static_cast<long double>(m * k % n) / static_cast<long double>(n));
+    const auto root = roots[std::size_t(m * k % n)];
+    sum += std::complex<long double>(x(i, m, j)) * (inverse ? root : std::conj(root));
   }
   return sum;
 }
@@ -45,13 +52,14 @@ template <class T> void check_lines(ct::extent before, ct::extent n, ct::extent 
   for (auto& z : real_x) z = z.real();
   REQUIRE(half.shape() == ct::shape{before, n / 2 + 1, behind});
   long double errors[3] = {}, all[3] = {};
+  const auto roots = roots_of_unity(n);
   const auto compare = [&](int which, std::complex<long double> got, std::complex<long double> want) { errors[which] += std::norm(got - want), all[which] += std::norm(want); };
   for (ct::extent line = 0; line < before * behind; line += 1 + before * behind / 7)
     for (ct::extent k = 0; k < n; k += 1 + n / 60) {
       const ct::extent i = line / behind, j = line % behind;
-      compare(0, std::complex<long double>(y(i, k, j)), by_definition(x, i, k, j, false));
-      compare(1, std::complex<long double>(back(i, k, j)), by_definition(x, i, k, j, true));
-      if (k <= n / 2) compare(2, std::complex<long double>(half(i, k, j)), by_definition(real_x, i, k, j, false));
+      compare(0, std::complex<long double>(y(i, k, j)), by_definition(x, i, k, j, roots, false));
+      compare(1, std::complex<long double>(back(i, k, j)), by_definition(x, i, k, j, roots, true));
+      if (k <= n / 2) compare(2, std::complex<long double>(half(i, k, j)), by_definition(real_x, i, k, j, roots, false));
     }
   INFO(before << " x " << n << " x " << behind);
   for (int which = 0; which < 3; ++which) CHECK(std::sqrt(errors[which] / (all[which] + 1e-300L)) <= 2 * std::numeric_limits<T>::epsilon() * (1 + std::log2(double(n))));
