@@ -151,9 +151,9 @@ template <class F, class... A> void check_devices(const F& f, double tolerance, 
   }
 }
 
+template <class... L> constexpr bool has_float(ct::types<L...>) { return (false || ... || std::is_same_v<typename ct::leaf_traits<L>::value_type, float>); }
 /// Whether check_jit runs on the tested devices as well. Programs of float are those of double but for the type of their numbers: where these
 /// devices are the host's, they run on the CPU alone, as each takes as long to compile once more.
-template <class... L> constexpr bool has_float(ct::types<L...>) { return (false || ... || std::is_same_v<typename ct::leaf_traits<L>::value_type, float>); }
 template <class... A>
 inline constexpr bool runs_on_devices =
     std::is_same_v<tested_backend::platform, ct::cuda> || (!std::is_same_v<tested_backend::platform, ct::cpu> && !(false || ... || has_float(ct::leaf_types<A>{})));
