@@ -62,6 +62,19 @@ constexpr auto nested = [](auto c, auto rows) {
       },
       c, rows);
 };
+
+/// Steps of two stages that read neighbours: around the end, zeros outside, and the ends again.
+template <extent Turns> struct moving {
+  template <class Y> constexpr auto operator()(const Y& start) const {
+    constexpr extent n = Y::extent(0);
+    const auto slope = [](auto y) {
+      const auto padded = ct::pad<ct::low<1>, ct::high<0>>(y);
+      const auto joined = ct::concatenate<0>(ct::slice<ct::range<0, 1>>(y), y);
+      return y * (ct::roll<0>(y, -1) - ct::slice<ct::range<0, n>>(padded) + 0.5 * ct::slice<ct::range<0, n>>(joined));
+    };
+    return ct::fori_loop<0, Turns>([slope](auto, auto y) { return y + 0.001 * slope(y + 0.0005 * slope(y)); }, start);
+  }
+};
 }  // namespace
 
 TEST_CASE("a recurrent network: derivatives for the carry, the xs and the captured weights") {
@@ -107,4 +120,17 @@ TEST_CASE("a scan inside a scan") {
   const std::tuple x(between<double>(-1, 1), between<double, 3, 4>(-1, 1));
   check_rules_of(nested, x);
   check_compiled<double, orders::first, batching::yes>(nested, x, std::tuple());
+}
+
+TEST_CASE("moved carries of many turns are not kept beside the carries") {
+  constexpr auto squares = []<class Moving>(Moving) { return [](auto y) { return ct::sum(ct::square(Moving()(y))); }; };
+  const auto kept = [](const std::string& text) { return std::count(text.begin(), text.begin() + std::ptrdiff_t(text.find(" = scan")), ','); };
+  const auto y = between<double, 1024>(-1, 1), t = between<double, 1024>(-1, 1, 1);
+  const auto few = ct::jit(ct::grad(squares(moving<3>())));
+  const auto many = ct::jit(ct::grad(squares(moving<130>())));
+  CHECK(kept(few.graph(y)) > 2);
+  CHECK(kept(many.graph(y)) == 2);
+  const auto at = [&](double h) { return ct::jit(squares(moving<130>()))(ct::array<double, 1024>(y + h * t))(); };
+  const ct::array<double> slope = ct::sum(many(y) * t);
+  CHECK(slope() == Approx((at(1e-6) - at(-1e-6)) / 2e-6).epsilon(1e-7));
 }

@@ -301,12 +301,12 @@ class block_finder {
   constexpr bool is_paired(int i) const { return s_.steps[std::size_t(i)].after_rows || (std::size_t(i) + 1 < s_.steps.size() && s_.steps[std::size_t(i) + 1].after_rows); }
   /// Whether step `between`, which step j needs, joins the group before it: it makes a large array that j reads by rows.
   constexpr bool joins_late(int between, std::size_t j, extent rows) {
-    constexpr extent large = 1 << 16;
+    constexpr extent large = 1 << 18;  // bytes
     if (rows_[std::size_t(between)] != rows || is_paired(between) || !by_rows(std::size_t(between), rows)) return false;
     bool makes = false;
     accesses(s_.steps[std::size_t(between)], [&](int b, bool writes) {
-      const shape& dims = s_.buffers[std::size_t(b)].dims;
-      makes = makes || (writes && row_elements(s_.buffers[std::size_t(b)], rows) > 0 && !has_symbol(dims) && dims.size() >= large && touches(s_.steps[j], b, false));
+      const buffer& made = s_.buffers[std::size_t(b)];
+      makes = makes || (writes && row_elements(made, rows) > 0 && !has_symbol(made.dims) && made.dims.size() * size_of(made.type) >= large && touches(s_.steps[j], b, false));
     });
     if (!makes) return false;
     members_.push_back(between);

@@ -141,7 +141,7 @@ struct scan_p : several_results {
     for (std::size_t i = 0; i < s.inputs(); ++i)
       inputs[i] = i >= s.constant(0) ? availability::invariant : i >= s.element(0) || i < s.carry(0) ? availability::there : availability::stored;
     if (!joint.error.empty()) return c.b->fail(joint.error);
-    const halves h = split(joint, inputs, s.body.outputs.size(), residuals::cheapest);
+    const halves h = split(joint, inputs, s.body.outputs.size(), residuals::cheapest, s.length);
     s.body = h.early;
     const sequence<value> r = write(*c.b, std::move(s));
     if (c.b->failed()) return;

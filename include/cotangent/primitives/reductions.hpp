@@ -128,8 +128,8 @@ struct reduce_prod_p : reduction_primitive {
 
     level() = default;
     constexpr explicit level(value x) : rows(x.dims()[0]) {
-      constexpr extent most_parts = 8, most_width = 64, many = 8 * most_parts * most_width;  // narrow parts lie on pages of their own
-      const extent n = x.dims()[1];
+      constexpr extent most_parts = 8, line = 64;  // bytes: parts of one line each are read one after the other
+      const extent n = x.dims()[1], most_width = line / extent(size_of(x.type())), many = 8 * most_parts * most_width;
       parts = n < most_parts ? n : most_parts;
       width = n < many ? n / parts : most_width;
       blocks = n / (parts * width);

@@ -36,10 +36,10 @@ struct halves {
   std::size_t kept = 0;    // the number of residuals
 };
 
-/// Chooses residuals: marks the nodes of `g` that are kept.
+/// Chooses residuals of a graph that runs `turns` times: marks the nodes of `g` that are kept.
 class residual_choice {
  public:
-  constexpr residual_choice(const graph& g, const sequence<availability>& inputs, residuals policy) : g_(g), policy_(policy) {
+  constexpr residual_choice(const graph& g, const sequence<availability>& inputs, residuals policy, extent turns) : g_(g), policy_(policy), turns_(turns) {
     kept.assign(g.nodes.size(), false);
     known.assign(g.nodes.size(), true);
     invariant_.assign(g.nodes.size(), true);
@@ -101,23 +101,32 @@ class residual_choice {
   flag_list kept, known;
 
  private:
-  static constexpr std::size_t most_leaves = 8, most_operations = 8;
-  static constexpr int most_visits = 64;
+  static constexpr std::size_t most_leaves = 8, most_operations = 8, most_visits = 64;
   const graph& g_;
   residuals policy_;
+  extent turns_;
   flag_list invariant_, there_;
 
+  static constexpr double extent_or_many(extent e) { return is_symbol(e) ? 1024.0 : double(e); }
   constexpr double size(int n) const {
     double bytes = double(size_of(g_[n].type));
-    for (extent e : g_[n].dims) bytes *= is_symbol(e) ? 1024.0 : double(e);
+    for (extent e : g_[n].dims) bytes *= extent_or_many(e);
     return bytes;
   }
   constexpr bool is_free(int n) const { return there_[std::size_t(n)] || (invariant_[std::size_t(n)] && !g_[n].is_input()); }
-  /// Whether it takes less to compute n again than to write and read it.
+  /// Whether it takes less to compute n again than to write and read it. What moves elements may store them on the way: that takes less if
+  /// those of all turns would lie behind the caches.
   constexpr bool is_cheap(int n) const {
+    constexpr double near_bytes = 1 << 20;
     if (g_[n].is_input()) return false;
     const role k = g_[n].op->kind;
+    if (moves_elements(n)) return size(n) * extent_or_many(turns_) >= near_bytes;
     return k == role::view || (k == role::pointwise && g_[n].op->flops <= 2) || g_[n].op_id == primitive_of<reshape_p>.id;
+  }
+  constexpr bool moves_elements(int n) const {
+    const std::uint64_t op = g_[n].op_id;
+    if (op == primitive_of<roll_p>.id) return g_[g_.operand(n, 1)].op_id == primitive_of<constant_p>.id;
+    return op == primitive_of<pad_p>.id || op == primitive_of<concatenate_p>.id;
   }
   static constexpr bool contains(const sequence<int>& list, int n) {
     for (int x : list)
@@ -126,17 +135,18 @@ class residual_choice {
   }
   /// What n is cheaply computed from; n itself if that is too much.
   constexpr void find_leaves(int n, sequence<int>& leaves) const {
-    int visits = 0;
-    add_leaves(n, leaves, visits);
-    if (leaves.size() <= most_leaves && visits <= most_visits) return;
+    sequence<int> visited;
+    add_leaves(n, leaves, visited);
+    if (leaves.size() <= most_leaves && visited.size() <= most_visits) return;
     leaves.clear();
     leaves.push_back(n);
   }
-  constexpr void add_leaves(int n, sequence<int>& leaves, int& visits) const {
-    if (++visits > most_visits || is_free(n) || contains(leaves, n)) return;
+  constexpr void add_leaves(int n, sequence<int>& leaves, sequence<int>& visited) const {
+    if (visited.size() > most_visits || is_free(n) || contains(visited, n)) return;
+    visited.push_back(n);
     if (!is_cheap(n)) leaves.push_back(n);
     else
-      for (int k = 0; k < g_[n].operand_count; ++k) add_leaves(g_.operand(n, k), leaves, visits);
+      for (int k = 0; k < g_[n].operand_count; ++k) add_leaves(g_.operand(n, k), leaves, visited);
   }
   /// Gives up values that a few operations compute from what is kept besides and from what is computed again anyway.
   constexpr void give_up_what_is_near(const sequence<int>& wanted) {
@@ -180,9 +190,9 @@ class residual_choice {
   }
 };
 
-/// Splits `g`: its first `outputs` outputs do not depend on late inputs; the others are computed by the late half.
-constexpr halves split(const graph& g, const sequence<availability>& inputs, std::size_t outputs, residuals policy) {
-  residual_choice choice(g, inputs, policy);
+/// Splits `g`, which runs `turns` times: its first `outputs` outputs do not depend on late inputs; the others are computed by the late half.
+constexpr halves split(const graph& g, const sequence<availability>& inputs, std::size_t outputs, residuals policy, extent turns = 1) {
+  residual_choice choice(g, inputs, policy, turns);
   flag_list needed;
   needed.assign(g.nodes.size(), false);
   sequence<int> late_outputs, wanted;
