@@ -199,8 +199,10 @@ struct form_facts {
   bool chooses = false, ascends = false;  // apply: a select; false where its first operand is greater than the second
   bool differs = false;                // apply: and false where it is less
   int inside = -1;                     // apply: the operand that the result is where that, an index, is in its range
+  bool multiplies = false;             // apply: a product of floating-point numbers
   bool is_zero = false;                // a constant
   bool adds = false;                   // reduce: zeros change nothing
+  bool adds_products = false;          // reduce: takes products that are not rounded
   int extremum = 0;                    // reduce: -1 for a least element, 1 for a greatest one
   bool finds_place = false;
   std::uint32_t windowed = 0;          // bit d is set if it is read at another index along kernel dimension d
@@ -271,6 +273,7 @@ template <class Op, class T, class... A> constexpr form_facts describe(apply<Op,
   form_facts f = form_of_type<T>(action::apply, int(sizeof...(A)));
   f.chooses = requires { Op::chooses; }, f.ascends = requires { Op::ascends; }, f.differs = requires { Op::differs; };
   f.inside = requires { Op::clamps; } ? 1 : f.chooses ? 2 : -1;
+  f.multiplies = std::is_floating_point_v<T> && requires { Op::multiplies; };
   return f;
 }
 template <class T, int B, class A, class... X> constexpr form_facts describe(store<T, B, A, X...>, const extent* extents) {
@@ -290,6 +293,7 @@ template <class Op, class T, int B, class A> constexpr form_facts describe(reduc
   f.accesses(A{}, extents);
   f.finds_place = finds_place<Op>;
   f.adds = Op::template identity<T>() == T(0);
+  f.adds_products = std::is_floating_point_v<T> && requires(T x) { Op::add_product(x, x, x); };
   if constexpr (requires(T x) { Op::reaches(x, x); }) f.extremum = Op::template identity<T>() > T(0) ? -1 : 1;
   return f;
 }
@@ -300,6 +304,9 @@ inline constexpr unsigned runs_tile = 1u << 31;
 inline constexpr unsigned holds_inside = 1u << 30;
 /// The bit that says that a reduction adds nothing inside.
 inline constexpr unsigned idles_inside = 1u << 29;
+/// The bits that say that a reduction adds a product, of the registers in the third and fourth place, and that it does so where the one in the
+/// first place holds.
+inline constexpr unsigned adds_product = 1u << 28, adds_chosen = 1u << 27;
 
 /// A kernel's statements and reductions. (Lists of integers: a list of structs costs constant evaluation several times as much.)
 template <int Statements, int Forms> struct table {
@@ -599,6 +606,18 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     const int form = t.reduce_forms[i], condition = ascending_choice(form);
     if (!forms[form_of[condition]].differs) sources_of[condition] |= holds_inside;
     else sources_of[reduces_at[form]] |= idles_inside;
+  }
+  for (int i = 0; i < shape.reductions; ++i) {
+    const int form = t.reduce_forms[i], condition = condition_of(form), product = condition < 0 ? reduced[form] : operands_at[reduced[form]][1];
+    if (!forms[form].adds_products || !forms[form_of[product]].multiplies) continue;
+    const int k = reduces_at[form];
+    const auto name = [&](int place, int register_of) {
+      sources_of[k] = (sources_of[k] & ~(3u << (2 * place))) | unsigned(t.from[register_of]) << (2 * place);
+      registers_of[k] |= static_cast<unsigned long>(t.place[register_of]) << (16 * place);
+    };
+    sources_of[k] |= adds_product;
+    name(2, operands_at[product][0]), name(3, operands_at[product][1]);
+    if (condition >= 0) sources_of[k] |= adds_chosen, name(0, condition);
   }
   // An extremum whose place is found as well shares its register.
   for (int i = 0; i < shape.reductions && shape.finds_places; ++i)

@@ -79,6 +79,7 @@ struct sub_p : differentiable<sub_p> {
 
 struct mul_p : differentiable<mul_p> {
   static constexpr std::string_view name = "mul";
+  static constexpr bool multiplies = true;
   static constexpr bool commutative = true;
   static constexpr complex_value of_complex(const call&, const complex_value* z) { return z[0] * z[1]; }
   static constexpr bool bilinear = true;

@@ -90,6 +90,7 @@ struct reduce_sum_p : reduction_primitive {
   }
   template <class T> static COTANGENT_HD constexpr T identity() { return T(0); }
   COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V combine(V a, V b) { return a + b; }
+  COTANGENT_LANES template <class V> static COTANGENT_INLINE constexpr V add_product(V sum, V a, V b) { return fast_fma(a, b, sum); }
 };
 
 /// The product. Its derivative multiplies eight parts together, level by level, and never divides: exact at zeros.

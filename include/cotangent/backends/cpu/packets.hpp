@@ -113,7 +113,7 @@ template <int Lanes, class T> void empty_packet(const T* packet, const axis_line
 template <class Layout, class Reductions, int N> struct packet_sums : running_sums<Layout, Reductions, N> {
   template <class Reduce, class V, class E> COTANGENT_HOST_INLINE void add(Reduce, const V& value, const E&) {
     auto& sum = this->template sum_of<Reduce>();
-    sum = reduce_parts<Reduce>::operation::combine(sum, value);
+    sum = combined<typename reduce_parts<Reduce>::operation>(sum, value);
   }
 };
 

@@ -262,9 +262,9 @@ template <class Layout, class Reductions, int N> struct running_sums {
       choose_nearer<Op>(all, x, std::int32_t(e.lane));
       sum = all.extremum, index_of<Reduce>() = all.where;
     } else if constexpr (parts::facts.is_found) return;
-    else if constexpr (scope == reduction::keeps_lane && keeps_columns) sum = Op::combine(sum, value);
+    else if constexpr (scope == reduction::keeps_lane && keeps_columns) sum = combined<Op>(sum, value);
     else if constexpr (scope == reduction::keeps_lane) {
-      store_row<Reduce, E::partial>(Op::combine(load_row<Reduce, E::partial>(e.lane, e.count), value), e.lane, e.count);
+      store_row<Reduce, E::partial>(combined<Op>(load_row<Reduce, E::partial>(e.lane, e.count), value), e.lane, e.count);
     } else if constexpr (E::partial && N > 1 && std::is_same_v<T, bool>) {
       const auto active = first_lanes<bytes, N>(e.count);
       sum = Op::combine(sum, (active & value) | ((!active) & identity));
@@ -279,8 +279,8 @@ template <class Layout, class Reductions, int N> struct running_sums {
         else all = without_nans(all, x, turn == in_pair::none ? x : first);
       } else all = without_nans(all, x, x);
     } else if constexpr (E::partial && N > 1) {
-      sum = Op::combine(sum, select(first_lanes<int(sizeof(T)), N>(e.count), reg<T>(value), identity));
-    } else sum = Op::combine(sum, value);
+      sum = select(first_lanes<int(sizeof(T)), N>(e.count), combined<Op>(sum, value), sum);
+    } else sum = combined<Op>(sum, value);
   }
 
   template <class Reduce> static constexpr bool contiguous = lane_stride<Layout, typename reduce_parts<Reduce>::where> == 1;

@@ -504,12 +504,32 @@ template <class T, int B, class A, unsigned Sources, class E> struct step<store_
   }
 };
 
+/// What a sum takes besides registers: the product of two, which is not rounded, and such a one where a mask says so.
+template <class V> struct exact_product { V a, b; };
+template <class V, class Mask> struct chosen_product { exact_product<V> product; Mask where; };
+/// The sum with one more term.
+COTANGENT_LANES template <class Op, class V> COTANGENT_INLINE V combined(V sum, V x) { return Op::combine(sum, x); }
+COTANGENT_LANES template <class Op, class V> COTANGENT_INLINE V combined(V sum, const exact_product<V>& x) { return Op::add_product(sum, x.a, x.b); }
+COTANGENT_LANES template <class Op, class V, class Mask> COTANGENT_INLINE V combined(V sum, const chosen_product<V, Mask>& x) {
+  return select(x.where, combined<Op>(sum, x.product), sum);
+}
+
 template <class Op, class T, int B, class A, reduce_facts Facts, unsigned Sources, class E>
 struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
   COTANGENT_LANES static COTANGENT_INLINE void run(E& e, unsigned long places) {
-    if constexpr (!E::inner || (Sources & facts::idles_inside) == 0)
-      e.reductions.add(resolved_reduce<reduce<Op, T, B, A>, Facts>{}, e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)), e);
+    if constexpr (E::inner && (Sources & facts::idles_inside) != 0) return;
+    else if constexpr ((Sources & facts::adds_product) != 0) {
+      using reg = typename E::template reg<T>;
+      const exact_product<reg> product{e.template at_place<T, source_of(Sources, 2)>(place_in(places, 2)), e.template at_place<T, source_of(Sources, 3)>(place_in(places, 3))};
+      if constexpr ((Sources & facts::adds_chosen) != 0) {
+        const auto where = mask_cast<int(sizeof(T))>(e.template at_place<bool, source_of(Sources, 0)>(place_in(places, 0)));
+        e.reductions.add(reduction{}, chosen_product<reg, std::remove_const_t<decltype(where)>>{product, where}, e);
+      } else e.reductions.add(reduction{}, product, e);
+    } else e.reductions.add(reduction{}, e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)), e);
   }
+
+ private:
+  using reduction = resolved_reduce<reduce<Op, T, B, A>, Facts>;
 };
 
 /// A number that device code may read out of a constexpr table.

@@ -28,8 +28,9 @@ template <class Carries, int N, int Bytes> struct turning_registers : Carries {
     using op = typename parts::operation;
     using reg = register_type<T, N, Bytes>;
     T* const to = static_cast<T*>(e.at.buffers[parts::buffer]) + parts::offset * N;
-    if constexpr (E::partial && N > 1) op::combine(reg::load(to), select(first_lanes<int(sizeof(T)), N>(e.count), reg(value), reg(op::template identity<T>()))).store(to);
-    else op::combine(reg::load(to), reg(value)).store(to);
+    const reg sum = reg::load(to);
+    if constexpr (E::partial && N > 1) select(first_lanes<int(sizeof(T)), N>(e.count), combined<op>(sum, value), sum).store(to);
+    else combined<op>(sum, value).store(to);
   }
 };
 

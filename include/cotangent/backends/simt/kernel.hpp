@@ -250,7 +250,7 @@ template <int Bytes, std::uint32_t Kept, bool Stores, class... R> struct thread_
     (void)done;
   }
   template <class Reduce, class V, class E> COTANGENT_INLINE void add(Reduce, const V& value, const E&) {
-    if constexpr (has<Reduce>) of<Reduce>() = reduce_parts<Reduce>::operation::combine(of<Reduce>(), value);
+    if constexpr (has<Reduce>) of<Reduce>() = combined<typename reduce_parts<Reduce>::operation>(of<Reduce>(), value);
   }
   COTANGENT_HD void merge(thread_sums& other) {
     const int done[] = {0, merge_one<R>(other)...};
