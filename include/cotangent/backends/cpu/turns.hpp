@@ -13,12 +13,12 @@ template <class Layout> constexpr bool has_few_rows() {
   return plan.lanes > 0 && plan.lanes <= 2 * plan.width;
 }
 
-/// Two vectors of rows go side by side, so that each hides the latency of the other, if their carries have at most so many elements,
-/// and a turn has at most so many values: of a longer one the processor overlaps parts, and two would not fit the registers.
-inline constexpr int most_carried = 12, most_values_side_by_side = 64;
-template <class Layout> constexpr bool goes_side_by_side(int elements) {
-  return elements <= most_carried && Layout::shape.varying.total() <= most_values_side_by_side;
-}
+/// Two vectors of rows go side by side, so that each hides the latency of the other, if their carries have at most so many elements.
+inline constexpr int most_carried = 12;
+constexpr bool goes_side_by_side(int elements) { return elements <= most_carried; }
+/// Of turns of at most so many values, statement by statement. The values of longer ones would not fit the registers: there so many chunks of
+/// statements run for one vector, and then for the other, which the processor overlaps.
+inline constexpr int most_values_in_step = 64, chunks_in_turn = 4;
 
 /// The carries of N rows. What the body reduces over rows into ys is combined lane by lane: there are N of each element of the ys.
 template <class Carries, int N, int Bytes> struct turning_registers : Carries {
@@ -63,6 +63,17 @@ template <class Kernel, class Roles, class... T, int... Elements> class loop_of_
   }
 };
 
+/// The statements per vector from chunk number First on, in turn for each of several vectors.
+template <class Analysis, int First, class E, int Vectors, int... V> COTANGENT_HOST_INLINE void evaluate_in_turn(E (&e)[Vectors], std::integer_sequence<int, V...> vectors) {
+  constexpr int chunks = int(chunks_of<stage::per_vector, Analysis>::size()), count = std::min(chunks - First, chunks_in_turn);
+  const auto run = [&]<int... C>(E& one, std::integer_sequence<int, C...>) COTANGENT_EXPANDED {
+    const int done[] = {run_chunk<Analysis, first_of_chunk<stage::per_vector, Analysis, First + C>>(one, statements_of<stage::per_vector, Analysis, First + C>())...};
+    (void)done;
+  };
+  (run(e[V], std::make_integer_sequence<int, count>()), ...);
+  if constexpr (First + count < chunks) evaluate_in_turn<Analysis, First + count>(e, vectors);
+}
+
 /// Evaluates a kernel for vectors of rows from `row` on, side by side, of which the last one has `count` rows.
 template <class Kernel, int Lanes, bool Partial, class Registers, int Vectors, int... V>
 COTANGENT_HOST_INLINE void run_side_by_side(const position<layout_of<Kernel>>& at, extent row, int count, Registers (&r)[Vectors], std::integer_sequence<int, V...>) {
@@ -73,7 +84,8 @@ COTANGENT_HOST_INLINE void run_side_by_side(const position<layout_of<Kernel>>& a
   vector e[] = {vector(at, row + V * Lanes, V == Vectors - 1 ? count : Lanes, fixed, r[V])...};
   evaluate_points<stage::constants>(steps, e, chunks_of<stage::constants, analysis<Kernel>>{});
   evaluate<stage::per_row>(steps, e[0], chunks_of<stage::per_row, analysis<Kernel>>{});
-  evaluate_points<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
+  if constexpr (layout::shape.varying.total() <= most_values_in_step) evaluate_points<stage::per_vector>(steps, e, chunks_of<stage::per_vector, analysis<Kernel>>{});
+  else evaluate_in_turn<analysis<Kernel>, 0>(e, std::integer_sequence<int, V...>());
 }
 // (As lists: g++ keeps the elements of an array that a loop goes over in memory.)
 template <class Registers, int Vectors, int... V> COTANGENT_HOST_INLINE void number_turn(Registers (&r)[Vectors], extent index, std::integer_sequence<int, V...>) {
@@ -104,7 +116,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
 
   /// All turns of all rows, if there are few.
   void run() const {
-    constexpr bool side_by_side = plan.lanes > lanes && goes_side_by_side<typename base::layout>(base::elements);
+    constexpr bool side_by_side = plan.lanes > lanes && goes_side_by_side(base::elements);
     if constexpr (plan.lanes <= lanes) run_vectors<1, plan.lanes != lanes>(0, int(plan.lanes), {0, length_});
     else if constexpr (side_by_side) run_vectors<2, plan.lanes != 2 * lanes>(0, int(plan.lanes) - lanes, {0, length_});
     else {  // in turns, while what one vector has read is still in the cache for the other
@@ -117,7 +129,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
     }
   }
   /// How many vectors of rows go side by side.
-  static constexpr int vectors = !goes_side_by_side<typename base::layout>(base::elements) ? 1 : base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : 2;
+  static constexpr int vectors = !goes_side_by_side(base::elements) ? 1 : base::elements == 1 ? 8 : 3 * base::elements <= most_carried ? 4 : 2;
   /// All turns of the rows [first, last).
   void run(extent first, extent last) const {
     if constexpr (!plan.always_partial || lanes == 1)
@@ -163,7 +175,7 @@ template <class Kernel, class Roles, class... Carry> class scan_of_rows : loop_o
 template <class Kernel, class Roles, class Test, class TestRoles, class... Carry> class while_of_rows : loop_of_rows<Kernel, Roles, Carry...> {
   using base = loop_of_rows<Kernel, Roles, Carry...>;
   using base::plan, base::lanes;
-  static constexpr bool side_by_side = !plan.always_partial && (plan.lanes < 0 || plan.lanes >= 2 * lanes) && lanes > 1 && goes_side_by_side<typename base::layout>(base::elements);
+  static constexpr bool side_by_side = !plan.always_partial && (plan.lanes < 0 || plan.lanes >= 2 * lanes) && lanes > 1 && goes_side_by_side(base::elements);
 
  public:
   static constexpr extent together = (side_by_side ? 2 : 1) * lanes;
