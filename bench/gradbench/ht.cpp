@@ -1,7 +1,8 @@
 /// HT, hand tracking: the Jacobian of the distances of points from a hand's surface, [n, 3], by the hand's 26 parameters (rotation
 /// vector, translation, 4 angles of each finger) and by the 2 barycentric coordinates of each point ("complicated"). The hand is
 /// a skinned mesh of 22 bones: wrist, 5 fingers of 4 bones, forearm. As in ADBench, every vertex of the model is moved. The big
-/// model has 10,000 vertices and 1,084 triangles. bench/meson.build compiles this file once for each number of points, HT_POINTS.
+/// model has 10,000 vertices and 1,084 triangles. By hand it is written as ADBench's manual derivative is, where every bone moves every
+/// vertex, and so that only what is not zero is computed. bench/meson.build compiles this file once for each number of points, HT_POINTS.
 
 #include "problems.hpp"
 
@@ -173,12 +174,15 @@ template <int N, int V = 10000, int Triangles = 1084> struct ht {
     by_x = {{{0, sz * sx, sz * cx, 0}, {0, -cz * sx, -cz * cx, 0}, {0, cx, -sx, 0}}};
     by_z = {{{-sz, -cz * cx, cz * sx, 0}, {cz, -sz * cx, sz * sx, 0}, {0, 0, 0, 0}}};
   }
-  /// All vertices and their derivatives: a finger's angles move at most 3 bones, and a vertex belongs to few.
-  void move(vertex* out) const {
+  struct pose {
     double R[3][3], by_r[3][3][3];
+    affine bone[22], by_angle[5][4][3];  // the latter turned, of bones 1 to 3 of each finger
+  };
+  pose posed() const {
+    pose p;
+    auto& [R, by_r, bone, by_angle] = p;
     rotation_by_hand(theta.data(), R, by_r);
     const affine turn{{{R[0][0], R[0][1], R[0][2], 0}, {R[1][0], R[1][1], R[1][2], 0}, {R[2][0], R[2][1], R[2][2], 0}}};
-    affine bone[22], by_angle[5][4][3];  // the latter turned, of bones 1 to 3 of each finger
     const affine wrist = at_rest(0);
     bone[0] = wrist.times(inverse_at_rest(0)), bone[21] = wrist.times(at_rest(21)).times(inverse_at_rest(21));
     for (int f = 0; f < 5; ++f) {
@@ -197,6 +201,11 @@ template <int N, int V = 10000, int Triangles = 1084> struct ht {
         for (int i = 0; i <= k; ++i) by_angle[f][i][k - 1] = turn.times(by[i].times(inverse), 0);
       }
     }
+    return p;
+  }
+  /// All vertices and their derivatives: a finger's angles move at most 3 bones, and a vertex belongs to few.
+  void move(vertex* out) const {
+    const auto [R, by_r, bone, by_angle] = posed();
     for (int v = 0; v < V; ++v) {
       const double* b = &base(v, 0);
       double p[3] = {};
@@ -232,12 +241,48 @@ template <int N, int V = 10000, int Triangles = 1084> struct ht {
       }
     }
   }
+
+  /// Every bone moves every vertex, and so do its derivatives by each angle of its finger, in arrays [3][V] that loops over vertices go through.
+  [[gnu::noinline]] void by_hand_of_all_bones() {
+    static std::vector<double> planes(3 * V * 21), columns(4 * V), weight(V);
+    const auto [R, by_r, bone, by_angle] = posed();
+    std::fill(planes.begin(), planes.end(), 0.0);
+    for (int v = 0; v < V; ++v)
+      for (int k = 0; k < 4; ++k) columns[std::size_t(k * V + v)] = base(v, k);
+    const double *x = columns.data(), *y = x + V, *z = y + V, *one = z + V;
+    const auto add = [&](const affine& a, double* to) {
+      for (int i = 0; i < 3; ++i)
+        for (int v = 0; v < V; ++v) to[i * V + v] += (a.m[i][0] * x[v] + a.m[i][1] * y[v] + a.m[i][2] * z[v] + a.m[i][3] * one[v]) * weight[std::size_t(v)];
+    };
+    for (int k = 0; k < 22; ++k) {
+      for (int v = 0; v < V; ++v) weight[std::size_t(v)] = weights(v, k);
+      add(bone[k], planes.data());
+      const int f = (k - 1) / 4, j = (k - 1) % 4;
+      for (int a = 0; a <= j && j > 0 && k < 21; ++a) add(by_angle[f][a][j - 1], &planes[std::size_t(3 * V * (1 + 4 * f + a))]);
+    }
+    for (int n = 0; n < N; ++n) {
+      const double u[3] = {us(n, 0), us(n, 1), 1 - us(n, 0) - us(n, 1)};
+      const auto corner = [&](int plane, int i, int k) { return planes[std::size_t(3 * V * plane + V * i + corners(n, k))]; };
+      double mean[3], own[3][3];
+      for (int i = 0; i < 3; ++i)
+        for (int k = 0; k < 3; ++k) own[k][i] = corner(0, i, k);
+      for (int i = 0; i < 3; ++i) mean[i] = u[0] * own[0][i] + u[1] * own[1][i] + u[2] * own[2][i];
+      for (int i = 0; i < 3; ++i) {
+        double* to = &by_theta(n, i, 0);
+        for (int k = 0; k < 3; ++k) to[k] = -(by_r[k][i][0] * mean[0] + by_r[k][i][1] * mean[1] + by_r[k][i][2] * mean[2]), to[3 + k] = i == k ? -1 : 0;
+        for (int a = 0; a < 20; ++a) to[6 + a] = -(u[0] * corner(1 + a, i, 0) + u[1] * corner(1 + a, i, 1) + u[2] * corner(1 + a, i, 2));
+        for (int k = 0; k < 2; ++k) by_us(n, i, k) = R[i][0] * (own[2][0] - own[k][0]) + R[i][1] * (own[2][1] - own[k][1]) + R[i][2] * (own[2][2] - own[k][2]);
+      }
+    }
+  }
 };
 
 }  // namespace
 
 template <int Points> void add_ht() {
-  add_scalar<ht<Points>>("HT: complicated, 10,000 vertices, " + std::to_string(Points) + " points");
+  const std::string name = "HT: complicated, 10,000 vertices, " + std::to_string(Points) + " points";
+  add_scalar<ht<Points>>(name);
+  add<ht<Points>>(name, "hand-written, every bone", [](ht<Points>& p) { p.by_hand_of_all_bones(); });
 }
 template void add_ht<HT_POINTS>();
 

@@ -2,7 +2,6 @@
 /// Packets: what is done to each of many instances by itself, but is too large for a per-instance program in registers, is done
 /// to some instances at a time, whose arrays have the instances last, so that every operation works on whole vectors of them.
 
-#include <cotangent/compiler/bands.hpp>
 #include <cotangent/compiler/by_instance.hpp>
 #include <cotangent/compiler/diagonals.hpp>
 #include <cotangent/compiler/gathered_views.hpp>
@@ -13,6 +12,7 @@
 #include <cotangent/compiler/points.hpp>
 #include <cotangent/compiler/products_after_loops.hpp>
 #include <cotangent/compiler/reduced_turns.hpp>
+#include <cotangent/compiler/sparsity.hpp>
 
 namespace cotangent {
 
@@ -62,13 +62,13 @@ class packet_program : by_instance {
     b.simplifying = true, b.inlining = false;
     replay r(g_, b);
     copy_inputs(r);
-    const band_finder bands(g_);
+    const sparsity_finder patterns(g_);
     const flag_list units = nodes_of_units(g_);
     const outside_uses used = find_outside_uses();
     for (int stage = 0; stage <= last_stage_; ++stage) {
       for (int n = 0; n < g_.size(); ++n)
         if (is_outside(n, stage)) r.copy(n);
-      make_packets(r, bands, units, used, stage);
+      make_packets(r, patterns, units, used, stage);
     }
     return replayed(r);
   }
@@ -197,28 +197,23 @@ class packet_program : by_instance {
     return lanes;
   }
 
-  /// Whether most of what operand k of node n, a product, is multiplied with is multiplied with zeros outside of its band.
-  constexpr bool is_mostly_zero(const band_finder& bands, int n, int k) const {
+  /// Whether most of what operand k of node n, a product, is multiplied with is multiplied with its zeros.
+  constexpr bool is_mostly_zero(const sparsity_finder& patterns, int n, int k) const {
     if (g_[n].op_id != primitive_of<dot_general_p>.id || axis_of(g_.operand(n, k)) >= 0) return false;
-    const band& x = bands[g_.operand(n, k)];
-    if (!x.is_known() || x.is_zero()) return false;
+    const sparsity& x = patterns[g_.operand(n, k)];
+    if (!x.is_known || x.is_zero()) return false;
     const dot_dimensions d = dot_general_p::dimensions(call_at(g_, n));
-    for (extent axis : k == 0 ? d.lhs_contracted : d.rhs_contracted) {
-      const extent factor = x.factors[int(axis)], steps = (factor < 0 ? -factor : factor) * g_[g_.operand(n, k)].dims[int(axis)];
-      if (2 * (x.last - x.first + 1) <= steps) return true;
-    }
-    return false;
+    bool is_summed = false;
+    for (extent axis : k == 0 ? d.lhs_contracted : d.rhs_contracted) is_summed = is_summed || x.axes.contains(axis);
+    return is_summed;
   }
-  /// The array x, which is zero outside of a band, with a choice that says so.
-  static constexpr value chosen_in(const band& b, value x) {
+  /// The array x with a choice that says where it is zero.
+  static constexpr value chosen_in(const sparsity& pattern, value x) {
     const shape dims = x.dims();
-    shape axes, own;
-    for (int i = 0; i < dims.rank; ++i)
-      if (b.factors[i] != 0) axes.push_back(i), own.push_back(dims[i]);
-    value sum = constant(*x.b, dtype::int32, own, 0);
-    for (int i = 0; i < own.rank; ++i) sum = sum + iota(*x.b, dtype::int32, own, i) * full_like(sum, double(b.factors[int(axes[i])]));
-    const value inside = logical_and(ge(sum, full_like(sum, double(b.first))), le(sum, full_like(sum, double(b.last))));
-    return select(broadcast_in_dim(inside, dims, axes), x, zeros_like(x));
+    sequence<std::uint64_t> bits;
+    bits.assign(std::size_t(pattern.dims.size()), 0);
+    for (extent m : pattern.marked) bits[std::size_t(m)] = 1;
+    return select(broadcast_in_dim(dense(*x.b, dtype::boolean, pattern.dims, bits), dims, pattern.axes), x, zeros_like(x));
   }
 
   /// What stands for node o in the body of a stage. What repeats another array does so in the body.
@@ -231,7 +226,7 @@ class packet_program : by_instance {
     return part.operand(o, r.map[std::size_t(o)], is_own ? axis_of(o) : -1);
   }
 
-  constexpr void make_packets(replay& r, const band_finder& bands, const flag_list& units, const outside_uses& used, int stage) {
+  constexpr void make_packets(replay& r, const sparsity_finder& patterns, const flag_list& units, const outside_uses& used, int stage) {
     sequence<int> nodes;
     for (int n = 0; n < g_.size(); ++n)
       if (is_in(n, stage)) nodes.push_back(n);
@@ -269,7 +264,7 @@ class packet_program : by_instance {
       mapped.clear();
       for (int k = 0; k < g_[n].operand_count; ++k) {
         const value x = operand(g_.operand(n, k), is_aligned(n, k));
-        mapped.push_back(is_mostly_zero(bands, n, k) ? chosen_in(bands[g_.operand(n, k)], x) : x);
+        mapped.push_back(is_mostly_zero(patterns, n, k) ? chosen_in(patterns[g_.operand(n, k)], x) : x);
       }
       part[n] = part.again(n, mapped);
     }

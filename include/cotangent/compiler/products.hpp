@@ -114,16 +114,16 @@ constexpr value sorted_dot(const call& c, const product_triangles& t) {
   return as_gemm(e, t);
 }
 
-/// Whether an array is computed of indices alone, by at most so many operations.
+/// Whether an array is known, or computed of indices alone, by at most so many operations.
 constexpr bool is_of_indices(const value& x, int& operations) {
   const node& n = x.get();
   if (n.is_input() || --operations < 0) return false;
-  if (n.op_id == primitive_of<iota_p>.id || n.op_id == primitive_of<constant_p>.id) return true;
+  if (n.op_id == primitive_of<iota_p>.id || n.op_id == primitive_of<constant_p>.id || n.op_id == primitive_of<dense_p>.id) return true;
   bool all = n.op->kind == role::pointwise || n.op_id == primitive_of<broadcast_in_dim_p>.id;
   for (int k = 0; k < n.operand_count && all; ++k) all = is_of_indices({x.b, x.b->g.operand(x.id, k)}, operations);
   return all;
 }
-/// Whether it is known where an array is zero, as packets say of bands (packet_program).
+/// Whether it is known where an array is zero, as packets say of sparsity patterns (packet_program).
 constexpr bool has_known_zeros(const value& x) {
   int operations = 32;
   const auto operand = [&](int k) { return value{x.b, x.b->g.operand(x.id, k)}; };
