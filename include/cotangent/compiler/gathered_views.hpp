@@ -130,11 +130,13 @@ class gathered_views {
     }
     return true;
   }
-  /// Whether rows of the table lie in another order than the view shows them in, and there is more to read than to turn.
+  /// Whether rows of the table lie in another order than the view shows them in, and there is more to read than to turn, or it can be made so.
   constexpr bool turns_table(int gather, int view) const {
-    const shape& table = g_[g_.operand(gather, 0)].dims;
+    const int from = g_.operand(gather, 0);
+    const shape& table = g_[from].dims;
     const addressing a = addresses(gather);
-    if (has_symbol(table) || elements_of(table) > elements_of(g_[gather].dims)) return false;
+    const bool is_made = !g_[from].is_input() && (g_[from].op->kind == role::pointwise || is(from, primitive_of<dot_general_p>.id));
+    if (has_symbol(table) || (!is_made && elements_of(table) > elements_of(g_[gather].dims))) return false;
     const extent last = g_.attribute(view, g_[view].attribute_count - 1);
     for (int i = 0; i + 1 < a.rank; ++i)
       if (a.axes[i].dimension == last && a.axes[i].index < 0) return g_[view].dims[g_[view].dims.rank - 1] > 1;
