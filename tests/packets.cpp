@@ -370,7 +370,7 @@ TEST_CASE("what is skipped of derivatives by one-hot directions is zero") {
     const ct::shape dims = g[g.outputs[o]].dims;
     ct::extent outside = 0, i = 0;
     ct::each_element(dims, {}, [&](const ct::shape& at) {
-      const bool inside = patterns[g.outputs[o]].lists(at);
+      const bool inside = patterns[g.outputs[o]].contains(at);
       outside += !inside;
       all_zero = all_zero && (inside || values[o].x[std::size_t(i)] == 0);
       ++i;

@@ -130,13 +130,22 @@ class gathered_views {
     }
     return true;
   }
-  /// Whether rows of the table lie in another order than the view shows them in, and there is more to read than to turn, or it can be made so.
+  /// Whether n is computed, in whatever order of axes, for gathers alone.
+  constexpr bool is_made_for_gathers(int n) const {
+    if (g_[n].is_input() || (g_[n].op->kind != role::pointwise && !is(n, primitive_of<dot_general_p>.id))) return false;
+    for (int o : g_.outputs)
+      if (o == n) return false;
+    for (int m = n + 1; m < g_.size(); ++m)
+      for (int k = 0; k < g_[m].operand_count; ++k)
+        if (g_.operand(m, k) == n && g_[m].op->kind != role::gather) return false;
+    return true;
+  }
+  /// Whether rows of the table lie in another order than the view shows them in, and there is more to read than to turn, or it is made so.
   constexpr bool turns_table(int gather, int view) const {
     const int from = g_.operand(gather, 0);
     const shape& table = g_[from].dims;
     const addressing a = addresses(gather);
-    const bool is_made = !g_[from].is_input() && (g_[from].op->kind == role::pointwise || is(from, primitive_of<dot_general_p>.id));
-    if (has_symbol(table) || (!is_made && elements_of(table) > elements_of(g_[gather].dims))) return false;
+    if (has_symbol(table) || (elements_of(table) > elements_of(g_[gather].dims) && !is_made_for_gathers(from))) return false;
     const extent last = g_.attribute(view, g_[view].attribute_count - 1);
     for (int i = 0; i + 1 < a.rank; ++i)
       if (a.axes[i].dimension == last && a.axes[i].index < 0) return g_[view].dims[g_[view].dims.rank - 1] > 1;

@@ -607,6 +607,7 @@ constexpr table<Statements, Forms> tabulate(const form_facts* forms, const int* 
     if (!forms[form_of[condition]].differs) sources_of[condition] |= holds_inside;
     else sources_of[reduces_at[form]] |= idles_inside;
   }
+  // Sums of products take their factors.
   for (int i = 0; i < shape.reductions; ++i) {
     const int form = t.reduce_forms[i], condition = condition_of(form), product = condition < 0 ? reduced[form] : operands_at[reduced[form]][1];
     if (!forms[form].adds_products || !forms[form_of[product]].multiplies) continue;

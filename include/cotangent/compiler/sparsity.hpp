@@ -8,14 +8,15 @@
 
 namespace cotangent {
 
-/// A sparsity pattern: an element may differ from zero if the number of its indices along `axes`, whose extents are `dims`, is marked.
+/// A sparsity pattern: an element may differ from zero if the number of its indices along `axes`, whose extents are `dims`, is marked. One of
+/// too many marks is not known.
 struct sparsity {
   bool is_known = false;
   shape axes, dims;
   sequence<extent> marked;
 
   constexpr bool is_zero() const { return is_known && marked.empty(); }
-  constexpr bool lists(const shape& index) const {
+  constexpr bool contains(const shape& index) const {
     const extent number = number_of(index);
     for (extent m : marked)
       if (m == number) return true;
@@ -23,7 +24,10 @@ struct sparsity {
   }
   /// Marks an element; what its indices along other axes are does not matter.
   constexpr void mark(const shape& index) {
-    if (!lists(index)) marked.push_back(number_of(index));
+    constexpr std::size_t most = 256;
+    if (!is_known || contains(index)) return;
+    marked.push_back(number_of(index));
+    is_known = marked.size() <= most;
   }
   /// visit(index) for each mark; the indices along other axes are 0.
   template <class Visit> constexpr void each(int rank, const Visit& visit) const {
@@ -33,14 +37,16 @@ struct sparsity {
       visit(index);
     }
   }
-  /// Of arrays with these extents, along these axes as far as there are not too many marks: inner ones are left out.
+  /// Of arrays with these extents, along these axes as far as they do not have too many elements: inner ones are left out.
   static constexpr sparsity along(const shape& axes, const shape& extents) {
-    constexpr extent most = 1 << 12;
+    constexpr extent most = 1 << 10;
     sparsity s;
     s.is_known = true;
-    extent count = 1;
-    for (int i = 0; i < extents.rank && count * extents[i] <= most; ++i)
-      if (axes.contains(i) && extents[i] != 1) s.axes.push_back(i), s.dims.push_back(extents[i]), count *= extents[i];
+    for (int i = 0; i < extents.rank; ++i) {
+      if (!axes.contains(i) || extents[i] == 1) continue;
+      if (s.dims.size() * extents[i] > most) break;
+      s.axes.push_back(i), s.dims.push_back(extents[i]);
+    }
     return s;
   }
 
@@ -209,10 +215,12 @@ class sparsity_finder {
         else after *= to[j++];
       } while (before != after);
       for (int k = j0; k < j && matters; ++k) axes.push_back(k);
-      for (int k = i0; k < i && matters; ++k) own_axes.push_back(k);
+      for (int k = i0; k < i && matters; ++k)
+        if (from[k] != 1) own_axes.push_back(k);
     }
     sparsity s = sparsity::along(axes, to), whole = sparsity::along(own_axes, from);
     add(whole, x, from);
+    if (!whole.is_known || whole.axes != own_axes) return {};
     whole.each(from.rank, [&](const shape& index) {
       extent number = 0;
       for (int i = 0; i < from.rank; ++i) number = number * from[i] + index[i];

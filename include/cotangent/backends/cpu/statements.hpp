@@ -523,13 +523,13 @@ struct step<resolved_reduce<reduce<Op, T, B, A>, Facts>, Sources, E> {
       const exact_product<reg> product{e.template at_place<T, source_of(Sources, 2)>(place_in(places, 2)), e.template at_place<T, source_of(Sources, 3)>(place_in(places, 3))};
       if constexpr ((Sources & facts::adds_chosen) != 0) {
         const auto where = mask_cast<int(sizeof(T))>(e.template at_place<bool, source_of(Sources, 0)>(place_in(places, 0)));
-        e.reductions.add(reduction{}, chosen_product<reg, std::remove_const_t<decltype(where)>>{product, where}, e);
-      } else e.reductions.add(reduction{}, product, e);
-    } else e.reductions.add(reduction{}, e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)), e);
+        e.reductions.add(own{}, chosen_product<reg, std::remove_const_t<decltype(where)>>{product, where}, e);
+      } else e.reductions.add(own{}, product, e);
+    } else e.reductions.add(own{}, e.template at_place<T, source_of(Sources, 1)>(place_in(places, 1)), e);
   }
 
  private:
-  using reduction = resolved_reduce<reduce<Op, T, B, A>, Facts>;
+  using own = resolved_reduce<reduce<Op, T, B, A>, Facts>;
 };
 
 /// A number that device code may read out of a constexpr table.
