@@ -356,6 +356,23 @@ TEST_CASE("parts of long rows of a table come straight from it") {
   CHECK(f.cost(table, weights, index).bytes_accessed < 2 * 3000 * 2 * 24 * ct::extent(sizeof(float)));
 }
 
+TEST_CASE("a table that is computed for gathers alone lies as its rows are used, be they fewer than it has") {
+  const auto x = checks::between<double, 5>(-1, 1);
+  const auto heights = checks::between<double, 40>(-1, 1);
+  const ct::array<int, 6> index{3, 39, 0, 3, -1, 17};
+  constexpr auto rows = [](auto x, auto heights, auto index) {
+    const auto points = ct::vmap([](auto x, auto h) { return ct::sin(h * ct::stack<0>(ct::sum(x), ct::sum(x * x), x(ct::index<0>))); }, ct::in_axes<ct::none, 0>)(x, heights);
+    return ct::take<0>(points, index);
+  };
+  const ct::graph g = checks::graph_of(ct::jacfwd(rows), x, heights, index), turned = ct::with_gathered_views(g);
+  checks::check_same(turned, g, checks::tensors_of(x, heights, index));
+  int tables = 0;
+  for (int n = 0; n < turned.size(); ++n)
+    if (!turned[n].is_input() && turned[n].op->kind == ct::role::gather) tables += turned[turned.operand(n, 0)].dims == ct::shape{40, 3, 5};
+  INFO(ct::graph_text(turned));
+  CHECK(tables == 1);
+}
+
 TEST_CASE("what is skipped of derivatives by one-hot directions is zero") {
   const auto x = checks::between<double, 12>(-1, 1);
   ct::graph g = checks::graph_of(ct::jacfwd(pieces), x);
