@@ -64,13 +64,12 @@ constexpr auto nested = [](auto c, auto rows) {
 };
 
 /// Steps of two stages that read neighbours: around the end, zeros outside, and the ends again.
-template <extent Turns> struct moving {
+template <extent Turns, extent N = 1024> struct moving {
   template <class Y> constexpr auto operator()(const Y& start) const {
-    constexpr extent n = Y::extent(0);
     const auto slope = [](auto y) {
       const auto padded = ct::pad<ct::low<1>, ct::high<0>>(y);
       const auto joined = ct::concatenate<0>(ct::slice<ct::range<0, 1>>(y), y);
-      return y * (ct::roll<0>(y, -1) - ct::slice<ct::range<0, n>>(padded) + 0.5 * ct::slice<ct::range<0, n>>(joined));
+      return y * (ct::roll<0>(y, -1) - ct::slice<ct::range<0, N>>(padded) + 0.5 * ct::slice<ct::range<0, N>>(joined));
     };
     return ct::fori_loop<0, Turns>([slope](auto, auto y) { return y + 0.001 * slope(y + 0.0005 * slope(y)); }, start);
   }

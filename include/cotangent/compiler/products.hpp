@@ -3,6 +3,7 @@
 
 #include <cotangent/compiler/canonical_operations.hpp>
 #include <cotangent/core/triangle.hpp>
+#include <cotangent/primitives/dense.hpp>
 
 namespace cotangent {
 
