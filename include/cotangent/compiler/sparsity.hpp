@@ -99,12 +99,9 @@ class sparsity_finder {
   }
   /// One where the first index is the number of the element.
   static constexpr sparsity of_basis(const shape& dims) {
-    shape all, own = dims;
-    for (int i = 0; i < dims.rank; ++i) all.push_back(i);
-    sparsity s = sparsity::along(all, dims);
+    sparsity s = sparsity::along(axes_from(0, dims.rank), dims);
     extent number = 0;
-    own[0] = 1;
-    each_element(own, {}, [&](shape index) {
+    each_element(dims, {0}, [&](shape index) {
       index[0] = number++;
       s.mark(index);
     });
