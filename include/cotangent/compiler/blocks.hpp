@@ -59,10 +59,12 @@ constexpr bool reduces_rows(const statement& s) { return s.what == statement::re
 /// The bytes that a block of rows takes in a thread's memory.
 constexpr extent bytes_of_rows(extent rows, extent row, dtype type) { return (rows * row * size_of(type) + 63) / 64 * 64; }
 /// How many rows are worked on at a time, of so many bytes each: two at least if they are not too long, as some kernels take two together.
-constexpr extent rows_at_a_time(extent row_bytes) {
-  constexpr extent block_bytes = 1 << 17;
+/// Kernels alone find what those before them have touched of long rows in the nearest cache; products want many rows, for which they read a
+/// matrix once, and of short rows there had better be many for each start of a kernel.
+constexpr extent rows_at_a_time(extent row_bytes, bool of_kernels) {
+  constexpr extent near_bytes = 1 << 15, block_bytes = 1 << 17, long_row = 1 << 12;
   if (row_bytes <= 0 || row_bytes >= block_bytes) return 1;
-  const extent rows = block_bytes / row_bytes;
+  const extent rows = (of_kernels && row_bytes >= long_row ? near_bytes : block_bytes) / row_bytes;
   return rows > 64 ? rows / 64 * 64 : rows > 2 ? rows : 2;
 }
 
@@ -369,12 +371,18 @@ class block_finder {
     return r;
   }
 
+  constexpr bool of_kernels() const {
+    for (int m : members_)
+      if (s_.steps[std::size_t(m)].node >= 0) return false;
+    return true;
+  }
   /// What the kernels of a group compute, if there is nothing else in it: operations on numbers.
   constexpr double operations() const {
     double all = 0;
+    if (!of_kernels()) return 0;
     for (int m : members_) {
       const step& x = s_.steps[std::size_t(m)];
-      if (x.node >= 0 || has_symbol(x.space)) return 0;
+      if (has_symbol(x.space)) return 0;
       double own = 0;
       for (int k = x.statements; k < x.statements + x.statement_count; ++k)
         if (const statement& t = s_.statements[std::size_t(k)]; t.what == statement::apply) own += g_[t.node].op->flops;
@@ -412,7 +420,7 @@ class block_finder {
     if (!many && operations() > operations_per_byte * double(r.rows * again)) return;
     r.count = int(members_.size());
     if (some_long) return;
-    r.block = rows_at_a_time(r.row_bytes);
+    r.block = rows_at_a_time(r.row_bytes, of_kernels());
     if (!many && r.block > r.rows) r.block = r.rows;
   }
 };

@@ -51,7 +51,7 @@ template <class Executable> struct steps {
     const step_arguments<Step> own(s);
     return host::tasks_of<typename lowered::template kernel_of<Step>>(own.buffers, own.extents);
   }
-  /// The points of a kernel whose outermost index is in [first, last), in this thread.
+  /// The points of a kernel whose outermost index is in [first, last), in this thread. The caller fences stores.
   template <int Step> static void run_rows(const state& s, extent first, extent last) {
     if constexpr (turns<Step>()) {
       const step_arguments<Step> own(s);
@@ -199,7 +199,7 @@ template <class Executable> struct steps {
       memory += bytes_of_rows(block, row, b.type);
     }
   }
-  /// Runs rows [first, last) through the steps of a group but its scatters.
+  /// Runs rows [first, last) through the steps of a group but its scatters. The caller fences stores.
   template <int Group, std::size_t... I>
   static void run_block(const state& s, extent first, extent last, const row_sums& sums, extent copy, std::index_sequence<I...>) {
     const int done[] = {0, run_rows_of<plan.blocks[Group].first + int(I)>(s, first, last, sums, copy)...};
@@ -244,7 +244,9 @@ template <class Executable> struct steps {
       }
     };
     each([&](const buffer& b, extent row) { group.row_bytes += row * size_of(b.type); });
-    group.block = rows_at_a_time(group.row_bytes);
+    bool of_kernels = true;
+    for (int i = group.first; i < group.first + group.count; ++i) of_kernels = of_kernels && plan.steps[std::size_t(i)].node < 0;
+    group.block = rows_at_a_time(group.row_bytes, of_kernels);
     each([&](const buffer& b, extent row) {
       if (is_of_block(b, group)) group.memory += bytes_of_rows(group.block, row, b.type);
     });
@@ -325,6 +327,7 @@ template <class Executable> struct steps {
         state own = s;
         start_sums(t);
         for (extent i = t * together; i < host::smaller((t + 1) * together, blocks); ++i) run_one(own, memory, i, t);
+        store_fence();
       });
     }
     /// Blocks that run at a time are neighbours, no more than there are copies of sums: each has one for itself.
@@ -338,6 +341,7 @@ template <class Executable> struct steps {
           turn.wait();
           visit_scatters(own, [&](const auto& updates) { updates.run_rows_here(i * group.block, end_of(i)); });
         });
+        store_fence();
       });
     }
     /// Blocks [begin, end), `count` at a time with the copies of sums from `copy` on; and then their updates, which many threads combine at
@@ -348,7 +352,10 @@ template <class Executable> struct steps {
         const extent last = host::smaller(first + count, end);
         state own = s;
         place_block<Group>(own, reinterpret_cast<std::byte*>(memory.data()), group.block * count, first * group.block);
-        host::parallel_for(last - first, [&](extent k) { run_block<Group>(own, (first + k) * group.block, end_of(first + k), sums, copy + k, members()); });
+        host::parallel_for(last - first, [&](extent k) {
+          run_block<Group>(own, (first + k) * group.block, end_of(first + k), sums, copy + k, members());
+          store_fence();
+        });
         each_update(own, [&](const auto& updates) { updates.run_rows(first * group.block, end_of(last - 1)); });
       }
     }
@@ -379,6 +386,7 @@ template <class Executable> struct steps {
             run_one(own, memory, i, share * at_once + (i - begin) % at_once);
             each_copy(own, share, [&](const auto& copy) { copy.run_rows_here(i * group.block, end_of(i)); });
           }
+          store_fence();
         });
       const char* all = copies.data();
       visit_scatters(s, [&](const auto& updates) {
@@ -602,6 +610,7 @@ struct backend {
     if (rows <= block || rows * turns.length * kernel.statement_count <= least_parallel_work) return turns.run(b);
     parallel_for(divide_up(rows, block), [&](extent t) {
       turns.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
+      store_fence();
     });
   }
 
@@ -616,6 +625,7 @@ struct backend {
     if (ys.copies <= 1 || ys.bytes > most_bytes) return turns.run(b);
     ys.run(turns, rows * turns.length * kernel.statement_count > least_parallel_work, [&](const Turns& own, extent t) {
       own.each(b, [&](const auto& state) { steps<body>::template run_rows<0>(state, t * block, smaller((t + 1) * block, rows)); });
+      store_fence();
     });
   }
 

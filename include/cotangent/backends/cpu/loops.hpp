@@ -356,6 +356,11 @@ COTANGENT_HOST_INLINE void start_reductions(const position<Layout>& at, const ex
   each_reduction(Reductions{}, [&]<class Reduce>(Reduce) { start_reduction<Reduce>(at, extents, to, 0); });
 }
 
+/// Behind the points of a kernel: other threads see what it has stored past the caches.
+template <class Layout> COTANGENT_HOST_INLINE void finish_stores() {
+  if constexpr (Layout::shape.stores_once) store_fence();
+}
+
 /// A kernel cut into tasks. It knows the statements only as a function, so that long kernels are named rarely.
 template <class Layout, class Reductions> class tasks {
  public:
@@ -370,7 +375,7 @@ template <class Layout, class Reductions> class tasks {
     if (cut_.tasks() <= 1) {
       start_reductions<Reductions>(at_, extents_, to_);
       if (cut_.tasks() == 1) part_(at_, extents_, {0, cut_.rows, 0, cut_.lanes}, to_);
-      return;
+      return finish_stores<Layout>();
     }
     std::size_t bytes = 0;
     each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
@@ -392,6 +397,7 @@ template <class Layout, class Reductions> class tasks {
     for (int d = 0; d < dims.outer(); ++d) rows *= extents_[d];
     start_reductions<Reductions>(at_, extents_, to_);
     part_(at_, extents_, {0, rows, 0, dims.rank > 0 ? extents_[dims.rank - 1] : 1}, to_);
+    finish_stores<Layout>();
   }
 
   /// The bytes that `copies` of the results of reductions over the kernel's own outermost dimension take; 0 without such.
@@ -417,7 +423,8 @@ template <class Layout, class Reductions> class tasks {
   }
 
   /// Only the indices [first, last) of the kernel's own outermost dimension, in this thread. Reductions over that dimension
-  /// go into a copy, as planned; without memory for copies, the caller's buffers get those of these indices.
+  /// go into a copy, as planned; without memory for copies, the caller's buffers get those of these indices. The caller fences
+  /// stores, behind all rows of a task.
   void run_rows(extent first, extent last, [[maybe_unused]] char* memory = nullptr, [[maybe_unused]] extent copy = 0) {
     constexpr merged_dims dims = Layout::dims;
     extent rows = 1;
@@ -490,6 +497,7 @@ template <class Layout, class Reductions> class tasks {
               {cut_.first_row(chunk, piece > 0), cut_.last_row(chunk, piece > 0), block * cut_.lanes_per_block,
                smaller((block + 1) * cut_.lanes_per_block, cut_.lanes)},
               to);
+      finish_stores<Layout>();
     });
     each_reduction(Reductions{}, [&]<class Reduce>(Reduce) {
       constexpr int place = reduce_parts<Reduce>::facts.place;
@@ -551,11 +559,10 @@ template <class Layout, class Reductions> class tasks {
   std::size_t offset_[places];
 };
 
-/// One task of a kernel.
+/// Some points of a kernel.
 template <class Kernel>
 void run_part(const position<layout_of<Kernel>>& at, const extent* extents, const box& b, const targets<layout_of<Kernel>>& to) {
   sweep(program_of<Kernel>{}, at, extents, b, to);
-  if constexpr (layout_of<Kernel>::shape.stores_once) store_fence();
 }
 
 /// Whether the extents of a kernel are known and it is not worth more than one task: then no code is made that cuts it.
@@ -585,6 +592,7 @@ template <class Kernel> COTANGENT_HOST_ONCE void run(void* const* buffers, const
     // (Of many statements apart: compilers optimize them once more in each function that they are expanded into.)
     if constexpr (layout::points > small || layout::shape.varying.total() > few_values) run_part<Kernel>(at, sizes, all, to);
     else if constexpr (layout::points > 0) sweep(program_of<Kernel>{}, at, sizes, all, to);
+    finish_stores<layout>();
   } else {
     tasks<layout, reductions_of<Kernel>>(buffers, extents, run_part<Kernel>).run();
   }
@@ -596,7 +604,10 @@ template <class Kernel> auto tasks_of(void* const* buffers, const extent* extent
 }
 /// Runs the points whose outermost index is in [first, last), in this thread. The kernel may not reduce over its outermost
 /// dimension.
-template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last) { tasks_of<Kernel>(buffers, extents).run_rows(first, last); }
+template <class Kernel> void run_rows(void* const* buffers, const extent* extents, extent first, extent last) {
+  tasks_of<Kernel>(buffers, extents).run_rows(first, last);
+  finish_stores<layout_of<Kernel>>();
+}
 
 }  // namespace COTANGENT_ISA
 }  // namespace cotangent::host

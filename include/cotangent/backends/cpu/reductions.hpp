@@ -190,8 +190,9 @@ template <int N, class First, class Second, class... Reduce> inline constexpr bo
 
 /// Whether rows are walked in groups, so that results that keep the lanes stay in registers for a group: the
 /// innermost outer dimension is summed by all reductions that keep the lanes, no reduction ends with a row, and no row is left out.
+/// What is stored past the caches goes to memory row by row, which is worth more.
 template <class Layout, class Reductions> constexpr bool sums_groups_of_rows() {
-  if (Layout::dims.rank < 2 || Layout::shape.scatters || Layout::shape.choice > 0) return false;
+  if (Layout::dims.rank < 2 || Layout::shape.scatters || Layout::shape.choice > 0 || Layout::shape.stores_once) return false;
   const std::uint32_t inner = std::uint32_t(1) << (Layout::dims.rank >= 2 ? Layout::dims.rank - 2 : 0);
   bool some = false;
   for (int k = 0; k < Layout::shape.reductions; ++k) {
