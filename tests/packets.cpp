@@ -373,6 +373,59 @@ TEST_CASE("a table that is computed for gathers alone lies as its rows are used,
   CHECK(tables == 1);
 }
 
+namespace {
+/// How many arrays of so many rows a graph computes.
+int computed_of_rows(const ct::graph& g, ct::extent rows) {
+  int count = 0;
+  for (int n = 0; n < g.size(); ++n) count += !g[n].is_input() && g[n].dims.contains(rows);
+  for (const ct::graph& body : g.subgraphs) count += computed_of_rows(body, rows);
+  return count;
+}
+constexpr auto weighted = [](auto bones, auto weights, auto base) { return ct::tanh(ct::matmul(weights, bones)) * base + ct::sum(bones, ct::axis<0>); };
+constexpr auto taken = [](auto bones, auto weights, auto base, auto index) { return ct::take<0>(weighted(bones, weights, base), index); };
+}  // namespace
+
+TEST_CASE("rows that nothing takes are not computed") {
+  constexpr int n = 41;
+  const auto weights = checks::between<double, n, 4>(-1, 1);
+  const auto base = checks::between<double, n, 3>(-1, 1, 1);
+  const auto bones = checks::between<double, 4, 3>(-1, 1, 2);
+  const ct::array<int, 5, 2> index{{0, 40}, {3, -1}, {17, -41}, {41, 3}, {12, -50}};  // two are outside
+  const auto both = [&](const auto& f, int rest, const auto&... x) {
+    const ct::graph g = checks::graph_of(f, x...), fewer = ct::taken_rows::of(g);
+    checks::check_same(fewer, g, checks::tensors_of(x...));
+    INFO(ct::graph_text(g) << ct::graph_text(fewer));
+    CHECK(ct::taken_rows::concerns(g));
+    if (rest < 0) CHECK(computed_of_rows(fewer, n) == computed_of_rows(g, n));
+    else CHECK(computed_of_rows(fewer, n) == rest);
+  };
+  both(taken, 0, bones, weights, base, index);
+  both(ct::jacfwd(taken), 0, bones, weights, base, index);
+  both([](auto... x) { return std::tuple(taken(x...), ct::jacfwd(taken)(x...)); }, 0, bones, weights, base, index);
+  checks::check_jit(ct::jacfwd(taken), 1e-13, bones, weights, base, index);
+  checks::check_jit(ct::jacfwd(taken), 1e-5, checks::between<float, 4, 3>(-1, 1, 2), checks::between<float, n, 4>(-1, 1), checks::between<float, n, 3>(-1, 1, 1), index);
+  // One row; none; along another axis, behind operations that turn, cut, join and sum the others.
+  both([](auto x, auto i) { return ct::take<0>(ct::exp(x), i); }, 0, base, ct::array<int>(-3));
+  both([](auto x, auto i) { return ct::take<0>(ct::exp(x), i) + ct::take<0>(ct::exp(x) * x, i); }, 0, base, ct::array<int, 20>());
+  both([](auto x, auto y, auto i) {
+    const auto turned = ct::transpose(ct::concatenate<1>(ct::sin(x), y));
+    return ct::take<2>(ct::stack<0>(ct::slice<ct::range<1, 5>>(turned), ct::flip<0>(ct::slice<ct::range<2, 6>>(turned)) / ct::sum(turned, ct::axis<0>)), i);
+  }, 0, base, weights, ct::array<int, 3>{4, 40, 4});
+  both([](auto x, auto i, auto s) {
+    return ct::scan([x](auto c, auto i) { return std::pair(c * 1.5, ct::sum(ct::take<0>(ct::sin(x * c), i))); }, s, i);
+  }, 0, base, index, ct::array<double>(0.5));
+  // What something else uses, too, is computed whole, and so is what is taken by different indices.
+  both([](auto x, auto i) { const auto y = ct::exp(x); return std::tuple(ct::take<0>(y, i), ct::sum(y)); }, -1, base, index);
+  both([](auto x, auto i) { const auto y = ct::exp(x); return ct::take<0>(y, i) + ct::take<0>(y, i + 1); }, -1, base, index);
+  both([](auto x, auto i) { const auto y = ct::cumsum(x, ct::axis<0>); return ct::take<0>(y, i); }, -1, base, index);
+  // Extents that are equal by accident.
+  const auto square = checks::between<double, n, n>(-1, 1);
+  both([](auto x, auto i) { return ct::take<0>(ct::exp(x), i); }, -1, square, index);
+  both([](auto x, auto i) { return ct::take<0>(ct::sum(ct::exp(x), ct::axis<1>), i); }, -1, square, index);
+  // Half of the rows and more.
+  CHECK(!ct::taken_rows::concerns(checks::graph_of([](auto x, auto i) { return ct::take<0>(ct::exp(x), i); }, base, ct::array<int, 21>())));
+}
+
 TEST_CASE("what is skipped of derivatives by one-hot directions is zero") {
   const auto x = checks::between<double, 12>(-1, 1);
   ct::graph g = checks::graph_of(ct::jacfwd(pieces), x);

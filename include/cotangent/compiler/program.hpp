@@ -6,6 +6,7 @@
 #include <cotangent/compiler/control.hpp>
 #include <cotangent/compiler/executable.hpp>
 #include <cotangent/compiler/halves.hpp>
+#include <cotangent/compiler/taken_rows.hpp>
 #include <cotangent/core/array.hpp>
 #include <cotangent/transforms/function.hpp>
 
@@ -68,19 +69,30 @@ template <class F, class... V> struct thaw_of_bits {
     else return thaw_of_parts<F, V...>()();
   }
 };
+template <class F, class... V> struct make_of_taken_rows {
+  constexpr graph operator()() const { return taken_rows::of(thaw_of_bits<F, V...>()()); }
+};
+template <class F, class... V> inline constexpr auto function_of_taken_rows = freeze<make_of_taken_rows<F, V...>{}>();
+template <class F, class... V> inline constexpr bool takes_rows = taken_rows::concerns(thaw_of_bits<F, V...>()());
+template <class F, class... V> struct thaw_of_taken_rows {
+  constexpr graph operator()() const {
+    if constexpr (takes_rows<F, V...>) return thaw(function_of_taken_rows<F, V...>);
+    else return thaw_of_bits<F, V...>()();
+  }
+};
 template <class F, class... V> struct make_components {
   constexpr graph operator()() const {
-    const graph g = thaw_of_bits<F, V...>()();
+    const graph g = thaw_of_taken_rows<F, V...>()();
     return component_pass(g).run();
   }
 };
 template <class F, class... V> inline constexpr auto function_of_components = freeze<make_components<F, V...>{}>();
-template <class F, class... V> inline constexpr bool has_components = component_pass::concerns(thaw_of_bits<F, V...>()());
-/// The same, of types that kernels have, and of parts where parts are taken.
+template <class F, class... V> inline constexpr bool has_components = component_pass::concerns(thaw_of_taken_rows<F, V...>()());
+/// The same, of types that kernels have, without rows that nothing takes, and of parts where parts are taken.
 template <class F, class... V> struct thaw_simplified {
   constexpr graph operator()() const {
     if constexpr (has_components<F, V...>) return thaw(function_of_components<F, V...>);
-    else return thaw_of_bits<F, V...>()();
+    else return thaw_of_taken_rows<F, V...>()();
   }
 };
 template <class Backend, class F, class... V> using make_canonical = make_canonical_of<thaw_simplified<F, V...>, Backend::choices.packets>;
