@@ -34,7 +34,6 @@ struct row_taking {
       if (along[i] != axis + i) return;
     indices = by, rows = of[axis], taken = g[by].dims.size();
   }
-  constexpr bool operator==(const row_taking& other) const { return indices == other.indices && rows == other.rows; }
 };
 
 class taken_rows : by_instance {
@@ -75,12 +74,12 @@ class taken_rows : by_instance {
   }
 
   constexpr taken_rows(const graph& g, const row_taking& t) : by_instance(g, t.rows, 1 << 16), taking_(t) {
-    flag_list used, by_takers;  // per node: whether its uses are all here, or take rows
+    flag_list used, by_takers;  // per node: whether there are uses; whether all of them take these rows, or are inside
     used.assign(g.nodes.size(), false), by_takers.assign(g.nodes.size(), true);
     for (int o : g.outputs) by_takers[std::size_t(o)] = false;
     for (int n = g.size(); n-- > 0;) {
       if (g[n].is_input()) continue;
-      const bool takes = this->takes(n);
+      const bool takes = takes_these(n);
       char& inside = inside_[std::size_t(n)];
       inside = used[std::size_t(n)] && by_takers[std::size_t(n)] && works_by_instance(n);
       computes_ = computes_ || (inside && g[n].op->kind != role::view && g[n].op->kind != role::source);
@@ -92,9 +91,9 @@ class taken_rows : by_instance {
     }
   }
   /// Whether node n takes these rows.
-  constexpr bool takes(int n) const {
+  constexpr bool takes_these(int n) const {
     const row_taking t(g_, n);
-    return t == taking_ && t.axis == axis_of(g_.operand(n, 0));
+    return t.indices == taking_.indices && t.rows == taking_.rows && t.axis == axis_of(g_.operand(n, 0));
   }
 
   constexpr graph run() {
@@ -123,7 +122,7 @@ class taken_rows : by_instance {
         mapped.clear();
         for (int k = 0; k < g_[n].operand_count; ++k) mapped.push_back(is_aligned(n, k) ? rows_of(g_.operand(n, k)) : r.map[std::size_t(g_.operand(n, k))]);
         part[n] = part.again(n, mapped);
-      } else if (!g_[n].is_input() && takes(n) && inside_[std::size_t(g_.operand(n, 0))]) r.map[std::size_t(n)] = reshape(part[g_.operand(n, 0)], g_[n].dims);
+      } else if (!g_[n].is_input() && takes_these(n) && inside_[std::size_t(g_.operand(n, 0))]) r.map[std::size_t(n)] = reshape(part[g_.operand(n, 0)], g_[n].dims);
       else r.copy(n);
     }
     return replayed(r);
