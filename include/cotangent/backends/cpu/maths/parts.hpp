@@ -98,18 +98,19 @@ template <class T> COTANGENT_INLINE pack<T, 1> scale(pack<T, 1> p, pack<T, 1> k)
 COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> scale(pack<T, N> p, pack<T, N> k) { return scale_in_two_steps(p, k); }
 #endif
 
-/// p * 2^k, rounded once, of bits alone where that is subnormal or vanishes: processors take a hundred cycles for such a product. Where
-/// `below`, which it is only there, p is a positive normal number and k an integer.
-COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> scale_by_bits(pack<T, N> p, pack<T, N> k, typename pack<T, N>::mask_type below) {
+/// p * 2^k, rounded once, without a product that is subnormal, for which processors take up to a hundred cycles. Where `below`, and it is
+/// only there, p is a positive number near 1 and k an integer. Scaled up, and added to the smallest normal number scaled up, it is rounded
+/// to as many units of subnormal numbers as the sum's bits count.
+COTANGENT_LANES template <class T, int N> COTANGENT_INLINE pack<T, N> scale_to_subnormal(pack<T, N> p, pack<T, N> k, typename pack<T, N>::mask_type below) {
   using I = integer_like<T>;
-  using V = pack<I, N>;
-  constexpr I least = 1 - (bits_of_one<T> >> mantissa_bits<T>), implicit = I(1) << mantissa_bits<T>;  // exponent of normal numbers
-  const V bits = bit_cast<I>(p), exponent = bit_cast<I>(k + pack<T, N>(to_integer_bits<T>)) - V(std::bit_cast<I>(to_integer_bits<T>)) + ((bits - V(bits_of_one<T>)) >> mantissa_bits<T>);
-  const V mantissa = (bits & V(implicit - 1)) | V(implicit), shift = greater(V(I(0)), lesser(V(I(mantissa_bits<T> + 2)), V(least) - exponent));
-  const V half = (V(I(1)) << shift) >> 1, even = greater(V(I(0)), half - V(I(1)) + ((mantissa >> shift) & V(I(1))));
-  const auto small = bit_cast<T>((mantissa + even) >> shift);
-  const auto is_small = below & (exponent < V(least));
-  return select(is_small, small, scale(p, select(is_small, pack<T, N>(T(0)), k)));
+  using V = pack<T, N>;
+  constexpr int up = std::is_same_v<T, float> ? 64 : 512, least = std::numeric_limits<T>::min_exponent - 1;  // exponent of normal numbers
+  constexpr I bits = bits_of_one<T> + (I(least + up) << mantissa_bits<T>);
+  constexpr T normal = std::bit_cast<T>(bits);  // the smallest such number, scaled up
+  const V scaled = scale(p, greater(V(T(least - 2 * mantissa_bits<T>)), k) + T(up));
+  const auto is_small = below & (scaled < V(normal));
+  const V small = bit_cast<T>(bit_cast<I>(scaled + normal) - pack<I, N>(bits));
+  return select(is_small, small, scale(p, select(is_small, V(T(0)), k)));
 }
 /// The same of a function of x that is subnormal or 0 only where x < small, and 0 where x < zero, whatever p and k are there.
 COTANGENT_LANES template <class T, int N>
@@ -118,7 +119,7 @@ COTANGENT_INLINE pack<T, N> scale_down(pack<T, N> p, pack<T, N> k, pack<T, N> x,
 #ifdef __CUDA_ARCH__
   return select(x < V(zero), V(T(0)), scale(p, k));
 #else
-  if (any_greater(V(small), x)) [[unlikely]] return select(x < V(zero), V(T(0)), scale_by_bits(p, k, x < V(small)));
+  if (any_greater(V(small), x)) [[unlikely]] return select(x < V(zero), V(T(0)), scale_to_subnormal(p, k, x < V(small)));
   return scale(p, k);
 #endif
 }
