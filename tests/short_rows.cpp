@@ -40,6 +40,17 @@ constexpr auto of_colours = [](auto x, auto m, auto v) {  // [h, w, 3] [3, 4] [3
                     ct::matmul(ct::astype<std::int32_t>(x * 10.0), ct::astype<std::int32_t>(m * 10.0)), x - ct::matmul(x, ct::expand_dims<1>(v)));
 };
 constexpr auto slopes_of_colours = ct::grad([](auto x, auto m, auto v) { return ct::sum(ct::square(ct::matmul(ct::tanh(x), m))) + ct::sum(ct::exp(ct::matmul(x, v))); }, ct::wrt<0, 1, 2>);
+/// Planes put side by side: as they are, computed, with numbers per plane, of which views and other uses are made.
+constexpr auto of_planes = [](auto x, auto v) {  // [n, 3, h, w] [3]
+  const auto pixels = ct::transpose<0, 2, 3, 1>(x);
+  const auto computed = ct::transpose<0, 2, 3, 1>(ct::exp(x) * 0.5);
+  return std::tuple(pixels, computed, pixels * v, computed / ct::sum(computed, ct::axis<3>, ct::keepdims), ct::flip<3>(computed), ct::sum(pixels * v, ct::axis<3>),
+                    ct::transpose<0, 3, 2, 1>(x), ct::transpose<2, 3, 0, 1>(x + 1.0), ct::sum(ct::sin(pixels), ct::axis<0, 1>), ct::matmul(computed, ct::outer(v, v)));
+};
+constexpr auto slopes_of_planes = ct::grad([](auto x, auto v) {
+  const auto pixels = ct::transpose<0, 2, 3, 1>(ct::sin(x));
+  return ct::sum(ct::square(pixels * v)) + ct::sum(ct::cumsum(pixels, ct::axis<3>));
+}, ct::wrt<0, 1>);
 constexpr auto pooled = [](auto x) { return ct::max(ct::reshape<4, 50, 2, 40, 2>(ct::exp(x)), ct::axis<2, 4>); };
 }  // namespace
 
@@ -73,6 +84,21 @@ TEST_CASE("arrays of short vectors, with numbers per vector and per component") 
     check_jit(slopes_of_vectors, 1e-12, xs, ws, v);
   }
   CHECK(ct::jit([](auto a, auto b) { return a * ct::expand_dims<-1>(b); }).kernels(x, w).find("over [5,20]") != std::string::npos);  // lanes are vectors
+}
+
+TEST_CASE("planes are put side by side whole vectors at a time") {
+  const auto v = between<double, 3>(-1, 1);
+  check_jit(of_planes, 1e-14, between<double, 5, 3, 9, 11>(-1, 1), v);
+  check_jit(of_planes, 1e-6, between<float, 5, 3, 9, 11>(-1, 1), between<float, 3>(-1, 1));
+  check_jit(slopes_of_planes, 1e-13, between<double, 5, 3, 9, 11>(-1, 1), v);
+  for (int n : {0, 1, 7}) {
+    ct::array<double, ct::dyn, 3, 16, 9> x({n, 3, 16, 9});
+    for (ct::extent i = 0; i < x.size(); ++i) x.data()[i] = std::sin(double(i) * i);
+    check_jit(of_planes, 1e-14, x, v);
+  }
+  const auto spaces = [](const auto& x) { return ct::jit([](auto x) { return ct::transpose<0, 2, 3, 1>(x / 0.25f); }).kernels(x); };
+  CHECK(spaces(ct::array<float, 8, 3, 20, 20>()).find("kernel over [8,20,20]\n") != std::string::npos);
+  CHECK(spaces(ct::array<float, 8, 16, 20, 20>()).find("kernel over [8,20,20,16]\n") != std::string::npos);
 }
 
 TEST_CASE("products of short rows with small matrices are multiply-adds of elements") {

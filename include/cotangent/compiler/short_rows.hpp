@@ -15,7 +15,7 @@ class short_rows {
     bool any = false;
     for (int n = 0; n < g.size() && !any; ++n) any = has_short_rows(g[n].dims) || (!g[n].is_input() && g[n].op->kind == role::reduction && is_short(n));
     if (!any) return;
-    mixes_.assign(g.nodes.size(), false), whole_.assign(g.nodes.size(), false), uses_.assign(g.nodes.size(), 0);
+    mixes_.assign(g.nodes.size(), false), whole_.assign(g.nodes.size(), false), viewed_.assign(g.nodes.size(), false), uses_.assign(g.nodes.size(), 0);
     for (int o : g.operands) ++uses_[std::size_t(o)];
     for (int o : g.outputs) ++uses_[std::size_t(o)], whole_[std::size_t(o)] = true;
     for (int n = 0; n < g.size(); ++n) {
@@ -24,7 +24,8 @@ class short_rows {
       for (int k = 0; k < g[n].operand_count; ++k) {
         const int o = g.operand(n, k);
         if (!by_elements) whole_[std::size_t(o)] = true;
-        if (g[n].op->kind == role::pointwise && has_short_rows(g[n].dims) && (mixes_[std::size_t(o)] || breaks_rows(o))) mixes_[std::size_t(n)] = true;
+        if (g[n].op->kind == role::view) viewed_[std::size_t(o)] = true;
+        if (g[n].op->kind == role::pointwise && has_short_rows(g[n].dims) && (mixes_[std::size_t(o)] || breaks_rows(o) || turns_rows(o))) mixes_[std::size_t(n)] = true;
       }
     }
   }
@@ -94,7 +95,9 @@ class short_rows {
 
   /// Node n, which is v in a builder, put together of its elements; v, if it is better as it is.
   constexpr value put_together(int n, value v) const {
-    if (mixes_.empty() || !mixes_[std::size_t(n)] || !whole_[std::size_t(n)] || v.get().is_input() || v.get().op->kind != role::pointwise) return v;
+    if (mixes_.empty() || !whole_[std::size_t(n)] || v.get().is_input()) return v;
+    const bool turns = turns_rows(n) && !viewed_[std::size_t(n)] && v.get().op_id == primitive_of<transpose_p>.id;
+    if (!turns && (!mixes_[std::size_t(n)] || v.get().op->kind != role::pointwise)) return v;
     const shape dims = v.dims(), kept = axes_from(0, dims.rank - 1);
     const sequence<value> parts = parts_of(v, kept, false);
     return parts.empty() ? v : assembled(*v.b, parts, dims, kept);
@@ -104,6 +107,7 @@ class short_rows {
   const graph& g_;
   flag_list mixes_;  // per node: it has short rows, and something in it does not go on from row to row as they do
   flag_list whole_;  // per node: it is used other than by elements
+  flag_list viewed_;  // per node: views look at it
   sequence<int> uses_;
 
   constexpr shape attributes(int n) const {
@@ -123,6 +127,12 @@ class short_rows {
       along_rows = along_rows || axis == to.rank - 2;
     }
     return along_row != along_rows;
+  }
+  /// Whether n puts arrays side by side, as short rows: planes of colours as pixels, arrays of coordinates as points.
+  constexpr bool turns_rows(int n) const {
+    if (g_[n].is_input() || g_[n].op_id != primitive_of<transpose_p>.id || !has_short_rows(g_[n].dims)) return false;
+    const int last = g_[n].dims.rank - 1;
+    return g_.attribute(n, last) != last && g_.attribute(n, last - 1) == last;
   }
   /// Whether n reduces few elements, the last axis among them, to each of many.
   constexpr bool is_short(int n) const {
@@ -161,6 +171,7 @@ class short_rows {
     const node n = x.get();
     const bool reshapes = n.op_id == primitive_of<reshape_p>.id && is_pointwise(operand(x, 0));
     if (n.op_id == primitive_of<broadcast_in_dim_p>.id) return picked_of_broadcast(x, where, s);
+    if (n.op_id == primitive_of<transpose_p>.id) return picked_of_transpose(x, where, s);
     if (reshapes || is_pointwise(x)) {
       const value made = reshapes ? operand(x, 0) : x;
       const shape dims = x.dims();
@@ -195,6 +206,19 @@ class short_rows {
       if (where[d] < 0) dims.push_back(x.dims()[d]);
     const value part = own == filled(own.rank, -1) ? from : picked(from, own, s);
     return part.b ? broadcast_in_dim(part, dims, axes) : value();
+  }
+  constexpr value picked_of_transpose(value x, const shape& where, search& s) const {
+    const value from = operand(x, 0);
+    shape own = where, order;
+    for (int j = 0; j < where.rank; ++j) own[int(x.b->g.attribute(x.id, j))] = where[j];
+    for (int j = 0; j < where.rank; ++j) {
+      if (where[j] >= 0) continue;
+      int place = 0;
+      for (int d = 0; d < int(x.b->g.attribute(x.id, j)); ++d) place += own[d] < 0;
+      order.push_back(place);
+    }
+    const value part = picked(from, own, s);
+    return part.b ? transpose(part, order) : value();
   }
   /// Whether x lies in memory anyway, is a view of what does, or small, or counts its elements.
   static constexpr bool is_in_memory(value x) {
