@@ -105,8 +105,8 @@ class short_rows {
 
  private:
   const graph& g_;
-  flag_list mixes_;  // per node: it has short rows, and something in it does not go on from row to row as they do
-  flag_list whole_;  // per node: it is used other than by elements
+  flag_list mixes_;   // per node: it has short rows, and something in it does not go on from row to row as they do
+  flag_list whole_;   // per node: it is used other than by elements
   flag_list viewed_;  // per node: views look at it
   sequence<int> uses_;
 
@@ -190,17 +190,19 @@ class short_rows {
     }
     return emit_again(c, c.operands);
   }
+  /// How many of the axes before `axis` a part has.
+  static constexpr int kept_before(const shape& where, int axis) {
+    int kept = 0;
+    for (int d = 0; d < axis; ++d) kept += where[d] < 0;
+    return kept;
+  }
   constexpr value picked_of_broadcast(value x, const shape& where, search& s) const {
     const value from = operand(x, 0);
     shape own, dims, axes;
     for (int i = 0; i < from.rank(); ++i) {
       const int axis = int(x.b->g.attribute(x.id, x.rank() + i));
       own.push_back(where[axis] < 0 ? -1 : from.dims()[i] == 1 ? 0 : where[axis]);
-      if (where[axis] < 0) {
-        int place = 0;
-        for (int d = 0; d < axis; ++d) place += where[d] < 0;
-        axes.push_back(place);
-      }
+      if (where[axis] < 0) axes.push_back(kept_before(where, axis));
     }
     for (int d = 0; d < where.rank; ++d)
       if (where[d] < 0) dims.push_back(x.dims()[d]);
@@ -211,12 +213,8 @@ class short_rows {
     const value from = operand(x, 0);
     shape own = where, order;
     for (int j = 0; j < where.rank; ++j) own[int(x.b->g.attribute(x.id, j))] = where[j];
-    for (int j = 0; j < where.rank; ++j) {
-      if (where[j] >= 0) continue;
-      int place = 0;
-      for (int d = 0; d < int(x.b->g.attribute(x.id, j)); ++d) place += own[d] < 0;
-      order.push_back(place);
-    }
+    for (int j = 0; j < where.rank; ++j)
+      if (where[j] < 0) order.push_back(kept_before(own, int(x.b->g.attribute(x.id, j))));
     const value part = picked(from, own, s);
     return part.b ? transpose(part, order) : value();
   }

@@ -3,7 +3,7 @@
 /// rows of what it is made of are taken instead, and what is computed row by row is computed of those.
 
 #include <cotangent/compiler/by_instance.hpp>
-#include <cotangent/compiler/parts.hpp>
+#include <cotangent/transforms/simplify.hpp>
 
 namespace cotangent {
 
@@ -28,8 +28,9 @@ struct row_taking {
       if (axis >= 0 || all.axes[i].dimension >= 0) return;
       axis = i;
     }
+    if (axis < 0) return;
     for (int i = 0; i < all.rank; ++i)
-      if (i != axis && (axis < 0 || all.axes[i].dimension != (i < axis ? i : i - 1 + along.rank))) return;
+      if (i != axis && all.axes[i].dimension != (i < axis ? i : i - 1 + along.rank)) return;
     for (int i = 0; i < along.rank; ++i)
       if (along[i] != axis + i) return;
     indices = by, rows = of[axis], taken = g[by].dims.size();

@@ -233,6 +233,11 @@ template <class Executable> struct steps {
       if (scatters(i)) return true;
     return false;
   }
+  static constexpr bool group_is_of_kernels(const row_blocks& group) {
+    for (int i = group.first; i < group.first + group.count; ++i)
+      if (plan.steps[std::size_t(i)].node >= 0) return false;
+    return true;
+  }
   /// The group as it is for the extents in `s`.
   static row_blocks measured(const state& s, row_blocks group) {
     if (group.block > 0) return group;
@@ -244,9 +249,7 @@ template <class Executable> struct steps {
       }
     };
     each([&](const buffer& b, extent row) { group.row_bytes += row * size_of(b.type); });
-    bool of_kernels = true;
-    for (int i = group.first; i < group.first + group.count; ++i) of_kernels = of_kernels && plan.steps[std::size_t(i)].node < 0;
-    group.block = rows_at_a_time(group.row_bytes, of_kernels);
+    group.block = rows_at_a_time(group.row_bytes, group_is_of_kernels(group));
     each([&](const buffer& b, extent row) {
       if (is_of_block(b, group)) group.memory += bytes_of_rows(group.block, row, b.type);
     });
