@@ -77,3 +77,19 @@ template <class Plan> constexpr bool equal(const Plan& p, const ct::schedule& s)
   return p.arena_bytes == s.arena_bytes && p.dynamic_arena == s.dynamic_arena;
 }
 static_assert(equal(plan, schedule()) && equal(plan_twice, schedule()), "a plan is the schedule that was made");
+
+constexpr bool long_values_begin_apart() {
+  ct::arena_room room;
+  ct::extent end = 0, last = -1;
+  for (ct::extent bytes : {64, 100 * 64, 1 << 16, 1 << 16, 5 * 64, 1 << 20}) {
+    const ct::extent begin = room.begin(end, bytes);
+    if (begin < end || begin % ct::arena_alignment != 0) return false;
+    end += ct::arena_room::bytes(bytes);
+    if (begin + bytes > end) return false;
+    if (bytes < ct::arena_room::least) continue;
+    if (begin % ct::extent(ct::page) == last) return false;
+    last = begin % ct::extent(ct::page);
+  }
+  return true;
+}
+static_assert(long_values_begin_apart(), "values of many pages have room, and do not all begin where a page does");

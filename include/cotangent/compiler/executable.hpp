@@ -270,9 +270,11 @@ template <class Make, class Donated, class Backend> struct executable {
   static COTANGENT_HOST_INLINE void place(state& s, std::byte* arena) {
     if constexpr (plan.dynamic_arena) {
       extent offset = 0;
+      arena_room room;
       for (int i : buffers_in<buffer::arena>) {
-        s.buffers[i] = arena + offset;
-        offset += bytes_of(s, plan.buffers[std::size_t(i)]);
+        const extent bytes = bytes_of(s, plan.buffers[std::size_t(i)]);
+        s.buffers[i] = arena + room.begin(offset, bytes);
+        offset += arena_room::bytes(bytes);
       }
     } else bind_arena(s, arena, std::make_index_sequence<buffers_in<buffer::arena>.size()>{});
     bind_data(s, std::make_index_sequence<buffers_in<buffer::data>.size()>{});
@@ -289,7 +291,7 @@ template <class Make, class Donated, class Backend> struct executable {
     extent bytes = plan.arena_bytes;
     if constexpr (plan.dynamic_arena)
       for (const buffer& b : plan.buffers)
-        if (b.where == buffer::arena) bytes += bytes_of(s, b);
+        if (b.where == buffer::arena) bytes += arena_room::bytes(bytes_of(s, b));
     return bytes;
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <cotangent/compiler/estimate.hpp>
+#include <cotangent/core/storage.hpp>
 #include <cotangent/graph/freeze.hpp>
 
 namespace cotangent {
@@ -14,6 +15,21 @@ inline constexpr extent arena_alignment = 64;
 constexpr extent buffer_bytes(const buffer& b) {
   return (b.dims.size() * size_of(b.type) + arena_alignment - 1) / arena_alignment * arena_alignment;
 }
+
+/// Where values of the arena begin in the room that each takes: those of many pages at places in a page that differ.
+class arena_room {
+ public:
+  static constexpr extent least = 4 * extent(page);  // of values that begin at such places
+  static constexpr extent bytes(extent of_value) { return of_value < least ? of_value : of_value + extent(page); }
+  constexpr extent begin(extent room, extent of_value) {
+    if (of_value < least) return room;
+    const extent place = extent(place_in_page(turn_++)), first = room % extent(page);
+    return room - first + place + (place < first ? extent(page) : 0);
+  }
+
+ private:
+  std::size_t turn_ = 0;
+};
 
 /// Whether step `at` reads buffer `b` only at the very elements that it writes to `to`, point by point, and before it
 /// writes them.
@@ -157,6 +173,7 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
     int last;
   };
   sequence<interval> placed;  // by offset
+  arena_room room;
   const buffers_of_steps made(s, [](const buffer& b) { return b.where == buffer::arena ? b.first : -1; });
   for (std::size_t at = 0; at < s.steps.size(); ++at) {
     // Only what is still alive matters: steps are visited in order.
@@ -166,19 +183,19 @@ constexpr void plan_memory(schedule& s, const flag_list& donated) {
     while (placed.size() > kept) placed.pop_back();
     for (int number = made.first[at]; number >= 0; number = made.next[std::size_t(number)]) {
       buffer& b = s.buffers[std::size_t(number)];
-      const extent bytes = buffer_bytes(b);
+      const extent bytes = arena_room::bytes(buffer_bytes(b));
       const int operand = overwritten_operand(s, first_step_with(s, number), number);
       if (operand >= 0 && s.buffers[std::size_t(operand)].where == buffer::arena) {
         b.offset = s.buffers[std::size_t(operand)].offset;
         for (interval& x : placed)
-          if (x.offset == b.offset && x.last < b.last) x.last = b.last;
+          if (x.offset <= b.offset && b.offset < x.end && x.last < b.last) x.last = b.last;
         continue;
       }
       extent offset = 0;
       std::size_t i = 0;
       for (; i < placed.size() && placed[i].offset < offset + bytes; ++i)
         if (placed[i].end > offset) offset = placed[i].end;
-      b.offset = offset;
+      b.offset = room.begin(offset, buffer_bytes(b));
       placed.push_back({offset, offset + bytes, b.last});
       for (std::size_t k = placed.size() - 1; k > i; --k) {
         const interval t = placed[k];

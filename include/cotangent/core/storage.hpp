@@ -32,7 +32,11 @@ namespace cotangent {
 struct uninitialized_t {};
 inline constexpr uninitialized_t uninitialized{};
 
-inline constexpr std::size_t storage_alignment = 64, huge_page = std::size_t(2) << 20;
+inline constexpr std::size_t storage_alignment = 64, huge_page = std::size_t(2) << 20, page = 4096, many_pages = 16 * page;
+
+/// Where block number `turn` of many pages begins in its first: at one of 16 places. Arrays that all begin where a page does, and are read side by
+/// side, compete for the same few lines of the caches.
+constexpr std::size_t place_in_page(std::size_t turn) { return turn % 16 * 7 * (page / 16) % page; }
 
 /// Freed blocks of one thread, oldest first. A block is reused only for the same (rounded) size.
 /// Trivially destructible, so it can be used by arrays that outlive it; `block_cache_owner` empties it.
@@ -48,16 +52,12 @@ struct block_cache {
   std::size_t bytes;
   bool closed;
 
-  static constexpr std::size_t page = 4096, many_pages = 16 * page;
-
   /// Of the memory in which a block of n bytes lies.
   static std::size_t alignment(std::size_t n) { return n >= huge_page ? huge_page : n >= many_pages ? page : storage_alignment; }
 
-  /// Blocks of many pages begin at one of 16 places of their first: arrays that all begin where a page does, and are read side by side, compete for
-  /// the same few lines of the caches.
   static void* allocate(std::size_t n) {
     static thread_local std::size_t turn = 0;
-    const std::size_t begin = n >= many_pages ? turn++ % 16 * 7 * (page / 16) % page : 0;
+    const std::size_t begin = n >= many_pages ? place_in_page(turn++) : 0;
     char* const p = static_cast<char*>(::operator new(begin + n, std::align_val_t(alignment(n))));
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     if (n >= huge_page) (void)::madvise(p, (begin + n) / huge_page * huge_page, MADV_HUGEPAGE);

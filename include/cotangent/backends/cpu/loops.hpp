@@ -14,6 +14,7 @@ struct lane_plan {
   extent lanes = 1;             // -1 if known only at run time
   int width = 1;                // lanes per register: those of a native vector of the widest type, or fewer
   int unroll = 1;               // vectors per iteration: independent sums hide the latency of adding
+  bool pairs = false;           // two vectors go statement by statement and share their sums
   int together = 1;             // rows that go through the lanes together, as they share loads
   bool sums_lanes = false;      // some reduction is over the lanes
   bool grouped = false;         // see sums_groups_of_rows
@@ -50,6 +51,10 @@ template <class Layout, class Reductions> inline constexpr lane_plan plan_of = [
     p.together = rows_both_ways, p.unroll = 1;
     p.has_inner = false;  // of rows alone, which are few
   }
+  // More sums, or values that rows share, than there are registers go through memory: for two vectors as often as for one.
+  const bool exceeds_registers = Layout::shape.sums.total() >= 16 || Layout::shape.fixed.total() >= 24;
+  const bool in_order = Layout::shape.scatters || Layout::shape.finds_places || Layout::shape.choice + Layout::shape.lane_choice > 0;
+  p.pairs = exceeds_registers && !in_order && p.unroll == 1 && p.width > 1 && (p.lanes < 0 || p.lanes >= 4 * p.width) && !is_long_kernel<Layout> && !p.keeps_columns && !p.has_inner && !p.whole;
   return p;
 }();
 
@@ -113,6 +118,16 @@ COTANGENT_HOST_INLINE void run_vectors(program<Layout, Reductions, Analysis> ste
     for (int u = 0; u < Vectors; ++u) sums[u].template store_columns<Partial>(lane + u * N, count);
 }
 
+/// Evaluates the statements for two vectors of a row, each for both of them before the next.
+template <class Layout, class Reductions, class Analysis, class Fixed>
+COTANGENT_HOST_INLINE void run_pair(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent lane, Fixed& fixed, sums_of<Layout, Reductions>& sums) {
+  constexpr int N = plan_of<Layout, Reductions>.width;
+  using vector = evaluation<Layout, N, false, sums_of<Layout, Reductions>>;
+  vector e[] = {vector(at, lane, N, fixed, sums), vector(at, lane + N, N, fixed, sums)};
+  evaluate_points<stage::constants>(steps, e, chunks_of<stage::constants, Analysis>{});
+  evaluate_points<stage::per_vector>(steps, e, chunks_of<stage::per_vector, Analysis>{});
+}
+
 /// Evaluates what does not depend on the lane.
 template <class Layout, class Reductions, class Analysis, class Fixed>
 COTANGENT_HOST_INLINE void start_row(program<Layout, Reductions, Analysis> steps, const position<Layout>& at, extent first, Fixed& fixed,
@@ -138,7 +153,8 @@ template <class Layout, class Reductions, class Analysis>
 COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps, position<Layout>& at, extent first, extent last, extent rows,
                                      sums_of<Layout, Reductions>* sums) {
   constexpr lane_plan plan = plan_of<Layout, Reductions>;
-  constexpr int N = plan.width, U = plan.unroll;
+  constexpr bool pairs = plan.pairs && !has_tiles<Analysis>;
+  constexpr int N = plan.width, U = pairs ? 2 : plan.unroll;
   // Short rows are not cut, unless they are a kernel's only dimension: what the compiler knows of their length leaves no tests.
   if constexpr (Layout::dims.rank > 1 && plan.lanes >= 0 && plan.lanes <= 64 && !Layout::shape.ascends && !plan.both_ways) first = 0, last = plan.lanes;
   if (first >= last) return;
@@ -152,6 +168,8 @@ COTANGENT_HOST_INLINE void run_lanes(program<Layout, Reductions, Analysis> steps
       if (lane >= begin && lane + U * N <= end) run_vectors<false, U, true>(steps, at, lane, N, rows, fixed, sums);
       else run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
     }
+  } else if constexpr (pairs) {
+    for (; lane + U * N <= last; lane += U * N) run_pair(steps, at, lane, fixed, sums[0]);
   } else if constexpr ((!plan.always_partial || N == 1) && (plan.lanes < 0 || plan.lanes >= U * N))
     for (; lane + U * N <= last; lane += U * N) run_vectors<false, U>(steps, at, lane, N, rows, fixed, sums);
   // Rows are cut at multiples of 64 lanes, unless they are a kernel's only dimension, or begin at the diagonal.

@@ -720,6 +720,13 @@ template <class Form, unsigned long Registers, class E> constexpr bool runs_with
 template <class Analysis, class Form, unsigned Sources, unsigned long Registers, class E>
 using step_of = std::conditional_t<runs_with_tile<Form, Registers, E>(), tile_step<Analysis, Sources, Registers>, step<Form, (Sources & ~facts::runs_tile), E>>;
 
+/// Whether statements of a table are members of tiles, which evaluate_points leaves aside.
+template <class Analysis> inline constexpr bool has_tiles = [] {
+  for (int i = 0; i < Analysis::table.count; ++i)
+    if (Analysis::table.sources[i] & facts::runs_tile) return true;
+  return false;
+}();
+
 /// The form of statement K of a table.
 template <class Analysis, int K> using form_at = typename numbered_at<typename Analysis::form_list, Analysis::table.form[K]>::type;
 
@@ -745,8 +752,8 @@ using statements_of = std::make_integer_sequence<int, std::min(last_of<Analysis>
 
 /// Runs some statements of a table.
 COTANGENT_LANES template <class Analysis, int First, class E, int... I> COTANGENT_INLINE int run_chunk(E& e, std::integer_sequence<int, I...>) {
-  constexpr bool has_tiles = E::lanes > 1 && (false || ... || (place_in(Analysis::table.registers[First + I], 3) > 0));
-  if constexpr (has_tiles)
+  constexpr bool in_tiles = E::lanes > 1 && (false || ... || (place_in(Analysis::table.registers[First + I], 3) > 0));
+  if constexpr (in_tiles)
     (step_of<Analysis, form_at<Analysis, First + I>, Analysis::table.sources[First + I], Analysis::table.registers[First + I], E>::run(
          e, number<Analysis::table.registers[First + I]>), ...);
   else
