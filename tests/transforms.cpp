@@ -263,3 +263,53 @@ TEST_CASE("structural zeros are never materialized") {
   const auto forward = [](auto x, auto y) { return std::get<1>(ct::jvp([y](auto x) { return ct::tanh(y) + x; }, std::tuple(x), std::tuple(x))); };
   CHECK(compute_nodes(forward, x, y) == 0);
 }
+
+namespace {
+template <int First, int Last> constexpr auto part = [](auto p) { return ct::slice<ct::range<First, Last>>(p); };
+/// Functions of a vector in parts: what two of them make together, a third joins; results of one part; parts beside what has met; slices that
+/// overlap; conditions and whole numbers; an operation of several results; small parts; the whole vector; elements that nothing uses.
+constexpr auto joined = [](auto p) {
+  const auto a = part<0, 3>(p), b = part<3, 6>(p), c = part<6, 12>(p);
+  const auto ab = ct::sin(a) * ct::expand_dims<1>(ct::cos(b));
+  return ab * ct::sum(c * c) + ct::reshape<2, 3>(c)(ct::index<1>);
+};
+constexpr auto apart = [](auto p) { return std::tuple(ct::sin(part<0, 4>(p)), ct::exp(part<4, 12>(p)) * 2.0, ct::sum(part<0, 4>(p))); };
+constexpr auto beside = [](auto p) {
+  const auto a = part<0, 3>(p), b = part<3, 6>(p), c = part<6, 12>(p);
+  const auto m = ct::exp(a) * ct::sum(b) * ct::sum(c);
+  return std::tuple(m * b + ct::tanh(a) * m, b * 3.0, ct::matmul(ct::reshape<2, 3>(c), m));
+};
+constexpr auto overlapping = [](auto p) { return part<0, 5>(p) * part<3, 8>(p) + ct::sum(part<8, 12>(p)) * ct::slice<ct::range<8, 12, 1>>(p)(ct::index<2>); };
+constexpr auto chosen = [](auto p) {
+  const auto a = part<0, 6>(p), b = part<6, 12>(p);
+  return ct::where(a > ct::sum(b) * 0.1, a * a, b) * ct::astype<double>(ct::astype<std::int32_t>(b * 10.0)) + ct::sort(a * b);
+};
+constexpr auto factored = [](auto p) { return std::get<1>(ct::linalg::qr(ct::reshape<3, 3>(part<0, 9>(p)) + 3.0 * ct::eye<double, 3>())) * ct::sum(part<9, 12>(p)); };
+constexpr auto small = [](auto p) { return part<0, 2>(p) * part<2, 4>(p) * ct::sum(part<4, 12>(p)); };
+constexpr auto whole = [](auto p) { return part<0, 6>(p) * part<6, 12>(p) + ct::sum(p); };
+constexpr auto strided = [](auto p) { return ct::slice<ct::range<0, 12, 2>>(p) * ct::exp(part<0, 6>(p)); };
+constexpr auto partly_used = [](auto p) { return ct::sin(part<3, 6>(p)) * part<7, 10>(p); };
+constexpr auto unused = [](auto) { return ct::array<double, 2>{1, 2}; };
+
+constexpr auto energy_of_parts = [](auto p) { return ct::sum(ct::square(joined(p))) * ct::sum(part<3, 6>(p)); };
+
+template <class F, class G, class... A> void agree(F f, G g, const A&... x) { check_close(tensors_of(interpret(f, x...)), tensors_of(interpret(g, x...)), 1e-11); }
+template <class F> void check_parts(F f) {
+  const auto p = between<double, 12>(0.2, 1.4);
+  agree(ct::jacfwd(f), ct::jacrev(f), p);
+  agree(ct::vmap(ct::jacfwd(f)), ct::vmap(ct::jacrev(f)), between<double, 2, 12>(0.2, 1.4));
+}
+}  // namespace
+
+TEST_CASE("Jacobians by parts of a vector") {
+  check_parts(joined), check_parts(apart), check_parts(beside), check_parts(overlapping), check_parts(chosen), check_parts(factored);
+  check_parts(small), check_parts(whole), check_parts(strided), check_parts(partly_used), check_parts(unused);
+  const auto p = between<double, 12>(0.2, 1.4);
+  agree(ct::hessian(energy_of_parts), ct::jacrev(ct::jacrev(energy_of_parts)), p);
+  agree(ct::jacfwd(ct::jacfwd(beside)), ct::jacrev(ct::jacrev(beside)), p);
+  check_jit(ct::jacfwd(joined), 1e-13, p);
+  check_jit(ct::jacfwd(beside), 1e-5, between<float, 12>(0.2, 1.4));
+  // 20 directions go through two layers, not 70.
+  const auto layers = [](auto p, auto first, auto second) { return ct::tanh(ct::matmul(second, ct::tanh(ct::matmul(first, part<0, 20>(p))))) * ct::cos(part<20, 70>(p)); };
+  CHECK(ct::jit(ct::jacfwd(layers)).cost(ct::array<double, 70>(), ct::array<double, 50, 20>(), ct::array<double, 50, 50>()).flops < 2 * 50 * 50 * 40);
+}

@@ -26,6 +26,12 @@ constexpr extent row_elements(const buffer& b, extent rows) {
   return has_symbol(row) ? 0 : row.size();
 }
 
+/// The elements from one row of a packet's kernel to the next, in an array that may have more of them: a part of a concatenation.
+constexpr extent elements_to_next_row(const buffer& b, extent rows) {
+  const extent row = row_elements(b, rows);
+  return row > 0 || b.dims.rank == 0 || b.dims[0] < rows ? row : b.dims.size() / b.dims[0];
+}
+
 /// Whether a buffer is one of a group's of which only the rows of a block exist.
 constexpr bool is_of_block(const buffer& b, const row_blocks& group) { return b.where == buffer::block && b.first == group.first; }
 
@@ -261,6 +267,7 @@ class block_finder {
         fits = choices_.sums_over_rows && (has_symbol(sums) || sums.size() <= most_sums);
         continue;
       }
+      if (is_of_packet() && t.what == statement::store && !has(touched_by_, global(x, t.buffer))) continue;  // in rows that are its own alone
       fits = stays_in_row(s_, x, t, s_.buffers[std::size_t(global(x, t.buffer))], rows);
     }
     return fits;
@@ -278,7 +285,7 @@ class block_finder {
       if (t.buffer < 0) continue;
       const extent distance = t.where.strides[0];
       extent& known = distances[t.buffer];
-      fits = fits && (t.windowed & 1u) == 0 && (known < 0 || known == distance) && (distance == 0 || distance == row_elements(s_.buffers[std::size_t(global(x, t.buffer))], rows));
+      fits = fits && (t.windowed & 1u) == 0 && (known < 0 || known == distance) && (distance == 0 || distance == elements_to_next_row(s_.buffers[std::size_t(global(x, t.buffer))], rows));
       known = distance;
     }
     return fits;
@@ -392,7 +399,7 @@ class block_finder {
   }
   /// One row at a time, where all rows are too much for the nearest cache, and one is worth a turn of a loop.
   constexpr void measure_packet(row_blocks& r, extent again) const {
-    constexpr extent near = 1 << 17, least_of_row = 1 << 11;
+    constexpr extent near = 1 << 16, least_of_row = 1 << 11;
     if (again >= least_of_row && r.rows * again >= near && 2 * r.row_bytes <= r.rows * again) r.count = int(members_.size()), r.block = 1;
   }
   /// Sets the sizes of a group; and its count if it is worth while.

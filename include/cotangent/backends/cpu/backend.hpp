@@ -495,7 +495,7 @@ template <class Executable> struct packet_steps {
     std::array<extent, std::size_t(x.buffer_count)> bytes{};
     for (int k = 0; k < x.buffer_count; ++k) {
       const buffer& b = plan.buffers[std::size_t(plan.step_buffers[std::size_t(x.buffers + k)])];
-      bytes[std::size_t(k)] = row_elements(b, x.turns) * size_of(b.type);
+      bytes[std::size_t(k)] = elements_to_next_row(b, x.turns) * size_of(b.type);
     }
     return bytes;
   }();
