@@ -120,6 +120,87 @@ TEST_CASE("cumulative operations of many and of wide lines are the same on any n
 }
 
 namespace {
+/// The running combinations of a line in long double, forwards or backwards.
+template <class T, class F> std::vector<long double> line_by_loop(const T* x, ct::extent count, ct::extent step, bool reverse, F f) {
+  std::vector<long double> y(std::size_t(count), 0);
+  for (ct::extent k = 0; k < count; ++k) {
+    const ct::extent i = reverse ? count - 1 - k : k;
+    const long double element = x[i * step];
+    y[std::size_t(i)] = k == 0 ? element : f(y[std::size_t(reverse ? i + 1 : i - 1)], element);
+  }
+  return y;
+}
+template <class T> constexpr auto all_along = [](auto x, auto factors) {  // and what runs backwards, by the derivative of a running sum
+  const auto back = ct::grad([](auto v) { return ct::sum(T(0.5) * ct::square(ct::cumsum(v, ct::axis<0>))); })(x);
+  return std::tuple(ct::cumsum(x, ct::axis<0>), ct::cumprod(factors, ct::axis<0>), back, ct::cummax(x, ct::axis<0>), ct::cummin(x, ct::axis<0>));
+};
+/// Of long lines, `columns` side by side: far from the error of as many operations in order.
+template <class T> void check_long(ct::extent count, ct::extent columns) {
+  ct::array<T, ct::dyn, ct::dyn> x({count, columns}), factors({count, columns});
+  for (ct::extent i = 0; i < count * columns; ++i) {
+    x.data()[i] = T(double((i * 7919 + 13) % 10007) / 10007);
+    factors.data()[i] = T(1 + 1e-5 * (double(x.data()[i]) - 0.5));
+  }
+  ct::set_num_threads(1);
+  const auto r = ct::jit(all_along<T>)(x, factors);
+  for (int threads : {2, 3, 5}) {
+    ct::set_num_threads(threads);
+    CHECK(ct::jit(all_along<T>)(x, factors) == r);
+  }
+  ct::set_num_threads(2);
+  const auto& [sum, product, back, most, least] = r;
+  long double sum_error = 0, product_error = 0, back_error = 0, extremum_error = 0;
+  const auto add = [](long double a, long double b) { return a + b; };
+  for (ct::extent j = 0; j < columns; ++j) {
+    const auto compare = [&](const auto& have, const std::vector<long double>& want, long double scale, long double& error) {
+      for (ct::extent k = 0; k < count; ++k) error = std::max(error, std::abs(have(k, j) - want[std::size_t(k)]) / scale);
+    };
+    const auto sums = line_by_loop(x.data() + j, count, columns, false, add), sums_back = line_by_loop(sum.data() + j, count, columns, true, add);
+    compare(sum, sums, sums.back(), sum_error);
+    compare(back, sums_back, sums_back.front(), back_error);
+    compare(product, line_by_loop(factors.data() + j, count, columns, false, [](long double a, long double b) { return a * b; }), 1, product_error);
+    compare(most, line_by_loop(x.data() + j, count, columns, false, [](long double a, long double b) { return std::max(a, b); }), 1, extremum_error);
+    compare(least, line_by_loop(x.data() + j, count, columns, false, [](long double a, long double b) { return std::min(a, b); }), 1, extremum_error);
+  }
+  const long double unit = std::numeric_limits<T>::epsilon();
+  INFO(count << " " << columns << ": " << double(sum_error / unit) << " " << double(back_error / unit) << " " << double(product_error / unit));
+  CHECK(extremum_error == 0);
+  CHECK(sum_error < 8 * unit);    // 100,003 additions in order: 54
+  CHECK(back_error < 24 * unit);  // in a column a block is added in order
+  CHECK(product_error < 0.5 * unit * double(count));  // the bound of any order
+}
+}  // namespace
+
+TEST_CASE("long running sums are as exact as their blocks, forwards and backwards, on any number of threads") {
+  check_long<float>(100003, 1);
+  check_long<float>(70000, 3);
+  check_long<double>(66000, 1);
+  check_long<double>(9000, 37);
+  for (ct::extent count : {127, 128, 129, 143, 4095, 4096, 4097, 4104, 8193}) check_long<float>(count, 1), check_long<double>(count, 2);
+}
+
+TEST_CASE("long lines of whole numbers, and NaN in one") {
+  ct::array<std::int32_t, 3, 5000> x;
+  for (ct::extent i = 0; i < x.size(); ++i) x.data()[i] = std::int32_t(i * 7919 % 1009 - 500);
+  const auto r = ct::jit([](auto v) { return std::tuple(ct::cumsum(v, ct::axis<1>), ct::cummax(v, ct::axis<1>), ct::cummin(v, ct::axis<1>)); })(x);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 1; k < 5000; ++k) {
+      if (std::get<0>(r)(i, k) != std::get<0>(r)(i, k - 1) + x(i, k)) FAIL(i << ", " << k);
+      if (std::get<1>(r)(i, k) != std::max(std::get<1>(r)(i, k - 1), x(i, k))) FAIL(i << ", " << k);
+      if (std::get<2>(r)(i, k) != std::min(std::get<2>(r)(i, k - 1), x(i, k))) FAIL(i << ", " << k);
+    }
+  ct::array<float, 10000> y = ct::zeros<float, 10000>();
+  y(5003) = std::nanf("");
+  const auto z = ct::jit([](auto v) { return std::tuple(ct::cummax(v), ct::cumsum(v)); })(y);
+  CHECK(std::get<0>(z)(5002) == 0);
+  CHECK(std::get<1>(z)(5002) == 0);
+  for (int k : {5003, 5004, 5100, 8191, 8192, 9999}) {
+    CHECK(std::isnan(std::get<0>(z)(k)));
+    CHECK(std::isnan(std::get<1>(z)(k)));
+  }
+}
+
+namespace {
 
 constexpr auto all_running = [](auto x) {
   return std::tuple(ct::cumsum(x), ct::cumprod(x), ct::cummax(x), ct::cummin(x), ct::flip<0>(ct::cumsum(ct::flip<0>(x))));

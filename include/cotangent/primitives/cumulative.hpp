@@ -71,7 +71,7 @@ struct cumsum_p : cumulative {
   static constexpr bool linear(const call&, int) { return true; }
   static constexpr value jvp(const call& c, const value* t) { return t[0] ? emit_again(c, t) : value{}; }
   static constexpr value vjp(const call& c, int, value g) { return emit<cumsum_p>({g}, {axis(c), !reverse(c)}); }
-  template <class T> static constexpr T combine(T a, T b) { return a + b; }
+  using reduction = reduce_sum_p;
   static constexpr void elements(element_call& e) {
     elements_by(e, [](value y, value x) { return !y ? x : !x ? y : y + x; });
   }
@@ -84,7 +84,7 @@ struct cumprod_p : cumulative {
     return t[0] ? linear_recurrence(c[0], t[0] * before(c, c.result, 1), axis(c), reverse(c)) : value{};
   }
   static constexpr value vjp(const call& c, int, value g) { return pull_recurrence(c, c[0], g) * before(c, c.result, 1); }
-  template <class T> static constexpr T combine(T a, T b) { return a * b; }
+  using reduction = reduce_prod_p;
   static constexpr void elements(element_call& e) {
     elements_by(e, [](value y, value x) { return y && x ? y * x : value(); });
   }
@@ -114,12 +114,12 @@ struct cumulative_extremum : cumulative {
 };
 struct cummax_p : cumulative_extremum {
   static constexpr std::string_view name = "cummax";
-  template <class T> static constexpr T combine(T a, T b) { return ((a >= b) | (a != a)) ? a : b; }
+  using reduction = reduce_max_p;
   static constexpr void elements(element_call& e) { extrema(e, max); }
 };
 struct cummin_p : cumulative_extremum {
   static constexpr std::string_view name = "cummin";
-  template <class T> static constexpr T combine(T a, T b) { return ((a <= b) | (a != a)) ? a : b; }
+  using reduction = reduce_min_p;
   static constexpr void elements(element_call& e) { extrema(e, min); }
 };
 

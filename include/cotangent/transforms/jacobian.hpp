@@ -2,6 +2,7 @@
 /// jacfwd, jacrev, hessian.
 
 #include <cotangent/transforms/custom.hpp>
+#include <cotangent/transforms/simplify.hpp>
 #include <cotangent/transforms/vmap.hpp>
 
 namespace cotangent {

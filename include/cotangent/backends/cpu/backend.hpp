@@ -3,6 +3,7 @@
 
 #include <cotangent/backends/cpu/chunks.hpp>
 #include <cotangent/backends/cpu/convolution.hpp>
+#include <cotangent/backends/cpu/cumulative.hpp>
 #include <cotangent/backends/cpu/decompositions.hpp>
 #include <cotangent/backends/cpu/fft.hpp>
 #include <cotangent/backends/cpu/gemm.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-/// Primitives that run by themselves on whole buffers: the cumulative ones, roll, extent. (Scatters: scatter.hpp.)
+/// Primitives that run by themselves on whole buffers: roll, extent. (Others: cumulative.hpp, scatter.hpp, sort.hpp, ...)
 
 #include <cmath>
 #include <cstring>
@@ -11,58 +11,6 @@
 namespace cotangent::host {
 
 template <class P> struct opaque;
-
-/// y[at] = first(at) for the first element of each line, then next(y of the element before, at), in the order of running. Tasks
-/// take lines, or neighbouring lines side by side.
-template <class T, class First, class Next> void run_along(const shape& dims, const extent* attributes, T* y, First first, Next next) {
-  const axis_lines lines(dims, int(attributes[0]));
-  if (dims.size() == 0) return;
-  const extent length = lines.count * lines.behind, step = attributes[1] != 0 ? -lines.behind : lines.behind;
-  const extent start = attributes[1] != 0 ? length - lines.behind : 0;
-  // As wide as threads allow: memory is read ahead along rows. The row before stays in the nearest cache.
-  constexpr extent task_elements = 1 << 15, narrow = 256, wide = 4096;
-  const extent wanted = std::max(divide_up(task_elements, lines.count), smaller(wide, divide_up(lines.behind, num_threads())));
-  const extent width = smaller(lines.behind, std::max(wanted, narrow));
-  const extent blocks = divide_up(lines.behind, width), together = divide_up(task_elements, lines.count * width);
-  const auto run_block = [&](extent i, extent column) {
-    extent at = i * length + start + column;
-    if (lines.behind == 1) {  // the running value stays in a register
-      T running = y[at] = first(at);
-      for (extent k = 1; k < lines.count; ++k) at += step, y[at] = running = next(running, at);
-      return;
-    }
-    const extent columns = smaller(width, lines.behind - column);
-    for (extent j = 0; j < columns; ++j) y[at + j] = first(at + j);
-    for (extent k = 1; k < lines.count; ++k) {
-      at += step;
-      for (extent j = 0; j < columns; ++j) y[at + j] = next(y[at - step + j], at + j);
-    }
-  };
-  parallel_for(divide_up(lines.before * blocks, together), [&](extent t) {
-    for (extent k = t * together; k < smaller((t + 1) * together, lines.before * blocks); ++k) run_block(k / blocks, k % blocks * width);
-  });
-}
-
-template <class P> struct opaque_cumulative {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const T* x = static_cast<const T*>(operands[0].data);
-    run_along(result.dims, attributes, static_cast<T*>(result.data), [x](extent at) { return x[at]; },
-              [x](T running, extent at) { return P::template combine<T>(running, x[at]); });
-  }
-};
-template <> struct opaque<cumsum_p> : opaque_cumulative<cumsum_p> {};
-template <> struct opaque<cumprod_p> : opaque_cumulative<cumprod_p> {};
-template <> struct opaque<cummax_p> : opaque_cumulative<cummax_p> {};
-template <> struct opaque<cummin_p> : opaque_cumulative<cummin_p> {};
-
-template <> struct opaque<linear_recurrence_p> {
-  template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
-    const T* a = static_cast<const T*>(operands[0].data);
-    const T* b = static_cast<const T*>(operands[1].data);
-    run_along(result.dims, attributes, static_cast<T*>(result.data), [b](extent at) { return b[at]; },
-              [a, b](T running, extent at) { return std::fma(a[at], running, b[at]); });
-  }
-};
 
 template <> struct opaque<extent_p> {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {

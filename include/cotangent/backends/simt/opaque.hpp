@@ -95,22 +95,19 @@ template <class Queue, class Running> void run_along(const Queue& queue, const s
   for_each(queue, many * p.parts, run_part<Running>{p});
 }
 
-/// The running sums, products, ... of x in y. The identity is no number: the first element stays as it is.
-template <class P, class T> struct running_value {
-  struct value {
-    T v;
-    bool any;
-  };
+/// The running sums, products, ... of x in y.
+template <class Reduction, class T> struct running_value {
+  using value = T;
   const T* x;
   T* y;
-  COTANGENT_HD static value identity() { return {T(), false}; }
-  COTANGENT_HD static value combine(value a, value b) { return !a.any ? b : !b.any ? a : value{P::template combine<T>(a.v, b.v), true}; }
-  COTANGENT_HD value element(extent at) const { return {x[at], true}; }
-  COTANGENT_HD void store(extent at, value v) const { y[at] = v.v; }
+  COTANGENT_HD static T identity() { return Reduction::template identity<T>(); }
+  COTANGENT_HD static T combine(T a, T b) { return Reduction::combine(pack<T, 1>(a), pack<T, 1>(b))[0]; }
+  COTANGENT_HD T element(extent at) const { return x[at]; }
+  COTANGENT_HD void store(extent at, T v) const { y[at] = v; }
 };
 template <class P> struct opaque_cumulative {
   template <class T, class Queue> static void run(const Queue& queue, const array_ref* operands, const array_ref& result, const extent* attributes) {
-    run_along(queue, result.dims, attributes, running_value<P, T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data)});
+    run_along(queue, result.dims, attributes, running_value<typename P::reduction, T>{static_cast<const T*>(operands[0].data), static_cast<T*>(result.data)});
   }
 };
 template <> struct opaque<cumsum_p> : opaque_cumulative<cumsum_p> {};
