@@ -46,7 +46,12 @@ template <class Condition, class Body> struct looped : transform_base<looped<Con
 };
 
 template <class Condition, class Body, class Carry>
-struct vars_captured<looped<Condition, Body>, Carry> : std::bool_constant<returns_vars<Condition, std::tuple<Carry>> || returns_vars<Body, std::tuple<Carry>>> {};
+struct vars_captured<looped<Condition, Body>, Carry> : std::bool_constant<returns_vars<Condition, std::tuple<Carry>> || returns_vars<Body, std::tuple<Carry>>> {
+  static constexpr builder* trace(const looped<Condition, Body>& loop) {
+    builder* b = trace_captured(loop.body, std::type_identity<std::tuple<Carry>>{});
+    return b ? b : trace_captured(loop.condition, std::type_identity<std::tuple<Carry>>{});
+  }
+};
 
 /// carry = body(carry) as long as condition(carry), a boolean scalar, is true; returns the last carry, whose shapes and
 /// dtypes stay. Forward mode works; reverse mode does not (use scan, or fori_loop with static bounds). Under vmap the loop

@@ -204,6 +204,7 @@ struct live_trace {
 /// Where a new trace stands. The deepest live one is kept by the outermost. The arguments of an inner trace alone do not tell it, because a
 /// lambda may capture deeper values.
 struct nesting {
+  static constexpr int unknown = 1000;  // deeper than all others
   int level = 0;
   live_trace* innermost = nullptr;
   constexpr nesting(int l = 0, live_trace* i = nullptr) : level(l), innermost(i) {}

@@ -393,7 +393,8 @@ template <tensor X, class... Tags> constexpr auto argmax(const X& x, Tags...) { 
 /// The index (int32) of the first smallest element. NaN counts as smallest.
 template <tensor X, class... Tags> constexpr auto argmin(const X& x, Tags...) { return apply<arg_from_tags<false, Tags...>()>(x); }
 // Running results of the same shape, along an axis or of the flattened array; bool counts as int32.
-/// Running sums. JAX: jnp.cumsum, lax.cumsum.
+/// Running sums. Long ones (128 elements and more) are not added one by one: the rounding error is that of some hundred additions. JAX: jnp.cumsum,
+/// lax.cumsum.
 template <tensor X, extent A> constexpr auto cumsum(const X& x, axis_tag<A>) { return apply<cumulative_function<&cumsum, cumsum_p>{int(A)}>(x); }
 template <tensor X> constexpr auto cumsum(const X& x) { return cumsum(ravel(x), axis<0>); }
 /// Running products; the derivative is exact at zeros. JAX: jnp.cumprod, lax.cumprod.
