@@ -1,5 +1,4 @@
 // expect: fori_loop: the carry must keep its type: array 0 of it is float32\[1\] before a step and float32\[3\] after it
-// expect: loop_carry_captured\.cpp:6:
 #include <cotangent/control/control.hpp>
 #include "trace.hpp"
 constexpr auto f = [](auto x) {

@@ -46,8 +46,9 @@ template <class Condition, class Body> struct looped : transform_base<looped<Con
 };
 
 template <class Condition, class Body, class Carry>
-struct vars_captured<looped<Condition, Body>, Carry> : std::bool_constant<returns_vars<Condition, std::tuple<Carry>> || returns_vars<Body, std::tuple<Carry>>> {
-  static constexpr builder* trace(const looped<Condition, Body>& loop) {
+struct vars_captured<looped<Condition, Body>, Carry> : std::bool_constant<returns_vars<Condition, std::tuple<Carry>> || returns_vars<Body, std::tuple<Carry>>> {};
+template <class Condition, class Body, class Carry> struct captured_trace<looped<Condition, Body>, Carry> {
+  static constexpr builder* of(const looped<Condition, Body>& loop) {
     builder* b = trace_captured(loop.body, std::type_identity<std::tuple<Carry>>{});
     return b ? b : trace_captured(loop.condition, std::type_identity<std::tuple<Carry>>{});
   }

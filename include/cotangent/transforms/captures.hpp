@@ -136,19 +136,22 @@ template <class T, class G> constexpr auto rebuilt(const G& g) {
 
 /// Whether vars come out of F, called with placeholders for the vars in the tuple Arguments.
 template <class F, class Arguments> inline constexpr bool returns_vars = has_traced_leaf<decltype(std::apply(std::declval<const F&>(), placeholder<0, Arguments>::make()))>();
-/// The innermost trace that they belong to, or null.
+template <class T, class... V> struct vars_captured : std::false_type {};
+template <wrapper T, class... V>
+struct vars_captured<T, V...> : std::bool_constant<returns_vars<std::remove_cvref_t<decltype(innermost(std::declval<const T&>()))>, typename innermost_arguments<T, V...>::type>> {};
+
+/// The innermost trace that a function of arguments of the types in the tuple V captures vars of, or null.
 template <class F, class... V> constexpr builder* trace_captured(const F& f, std::type_identity<std::tuple<V...>>) {
   builder* b = nullptr;
   for (value v : trace_function<V...>(f, nesting::unknown).captured)
     if (b == nullptr || v.b->level > b->level) b = v.b;
   return b;
 }
-template <class T, class... V> struct vars_captured : std::false_type {
-  static constexpr builder* trace(const T&) { return nullptr; }
-};
-template <wrapper T, class... V>
-struct vars_captured<T, V...> : std::bool_constant<returns_vars<std::remove_cvref_t<decltype(innermost(std::declval<const T&>()))>, typename innermost_arguments<T, V...>::type>> {
-  static constexpr builder* trace(const T& t) { return trace_captured(innermost(t), std::type_identity<typename innermost_arguments<T, V...>::type>{}); }
+template <class T, class... V> struct captured_trace {
+  static constexpr builder* of(const T& t) {
+    if constexpr (wrapper<T>) return trace_captured(innermost(t), std::type_identity<typename innermost_arguments<T, V...>::type>{});
+    else return nullptr;
+  }
 };
 
 /// T as a stateless function of its arguments and of what its innermost function captured.

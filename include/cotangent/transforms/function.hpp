@@ -183,8 +183,10 @@ template <class... A> constexpr builder* builder_of(const A&... arguments) {
 }
 
 /// Whether the transform T, whose function captures something, captures vars: a call with arrays of the types that V... stand for then
-/// belongs to their trace, trace(T) (transforms/captures.hpp).
+/// belongs to their trace (transforms/captures.hpp).
 template <class T, class... V> struct vars_captured;
+/// captured_trace<T, V...>::of(t) is the innermost such trace, or null.
+template <class T, class... V> struct captured_trace;
 
 /// What all transformed functions share. A transform T has
 ///   transformed<V...>(level) const -> closure        its graph for arguments of the types V
@@ -229,7 +231,8 @@ template <class T> struct transform_base {
       c = self.template transformed<argument_tree<A>...>(b && b->innermost ? nesting(b->innermost->level + 1, b->innermost) : nesting(b ? b->level + 1 : nesting::unknown));
       for (value v : c.captured)
         if (b == nullptr || v.b->level > b->level) b = v.b;
-      if (b == nullptr && !c.body.error.empty()) b = vars_captured<T, argument_tree<A>...>::trace(self);
+      if constexpr (!(has_traced_leaf<std::remove_cvref_t<A>>() || ...))
+        if (b == nullptr && !c.body.error.empty()) b = captured_trace<T, argument_tree<A>...>::of(self);
       if (b == nullptr) throw error("a function that captures variables was transformed and called with numbers, outside a trace; pass the variables as arguments");
     }
     if (!c.body.error.empty()) {
