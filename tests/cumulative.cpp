@@ -179,6 +179,16 @@ TEST_CASE("long running sums are as exact as their blocks, forwards and backward
   for (ct::extent count : {127, 128, 129, 143, 4095, 4096, 4097, 4104, 8193}) check_long<float>(count, 1), check_long<double>(count, 2);
 }
 
+TEST_CASE("a running product does not overflow on its way") {
+  ct::array<float, 5000> x = ct::ones<float, 5000>();
+  for (int i = 0; i < 5000; ++i) x(i) = i % 8 < 4 ? 1e-9f : 1e9f;
+  const auto y = ct::jit([](auto v) { return ct::cumprod(v); })(x);
+  const auto columns = ct::jit([](auto v) { return ct::cumprod(ct::reshape<1000, 5>(v), ct::axis<0>); })(x);
+  float product = 1, column = 1;
+  for (int i = 0; i < 5000; ++i) CHECK(y(i) == (product *= x(i)));
+  for (int i = 0; i < 1000; ++i) CHECK(columns(i, 2) == (column *= x(5 * i + 2)));
+}
+
 TEST_CASE("long lines of whole numbers, and NaN in one") {
   ct::array<std::int32_t, 3, 5000> x;
   for (ct::extent i = 0; i < x.size(); ++i) x.data()[i] = std::int32_t(i * 7919 % 1009 - 500);

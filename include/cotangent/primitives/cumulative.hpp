@@ -24,6 +24,7 @@ constexpr value previous_along(value x, extent axis, bool reverse, double fill) 
 struct cumulative {
   static constexpr role kind = role::opaque;
   static constexpr bool by_lines = true;
+  static constexpr bool in_order = false;  // whether elements must be combined one by one
   static constexpr double flops = 1;
   static constexpr extent axis(const call& c) { return c.attribute(0); }
   static constexpr bool reverse(const call& c) { return c.attribute(1) != 0; }
@@ -85,6 +86,7 @@ struct cumprod_p : cumulative {
   }
   static constexpr value vjp(const call& c, int, value g) { return pull_recurrence(c, c[0], g) * before(c, c.result, 1); }
   using reduction = reduce_prod_p;
+  static constexpr bool in_order = true;  // a product of some elements may overflow where that of all before does not
   static constexpr void elements(element_call& e) {
     elements_by(e, [](value y, value x) { return y && x ? y * x : value(); });
   }

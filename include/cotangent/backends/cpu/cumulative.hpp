@@ -1,8 +1,12 @@
 #pragma once
 /// Running sums, products and extrema along an axis, and the linear recurrences of their derivatives.
 ///
-/// Long lines are cut into blocks. Each runs from its own first element, and what was before it is added at once: the error of a sum is that of as many
-/// additions as there are in a block, and of as many as there are blocks. Threads take blocks of one line as well. The order depends on extents alone.
+/// Long lines are cut into blocks, but for those of products. Each runs from its own first element, and what was before it is added at once: the
+/// error of a sum is that of as many additions as there are in a block, and of as many as there are blocks. Threads take blocks of one line as well.
+/// The order depends on extents alone.
+
+#include <algorithm>
+#include <cmath>
 
 #include <cotangent/backends/cpu/opaque.hpp>
 #include <cotangent/backends/cpu/pack.hpp>
@@ -36,8 +40,8 @@ template <int N> struct lanes_reversed {
   static constexpr int at(int i) { return N - 1 - i; }
 };
 
-/// What a cumulative primitive computes of the combinations of a reduction.
-template <class Reduction, class T> class running {
+/// What a cumulative primitive computes.
+template <class P, class T> class running {
  public:
   running(const T* x, T* y, const shape& dims, const extent* attributes) : x_(x), y_(y), lines_(dims, int(attributes[0])), reverse_(attributes[1] != 0) {}
 
@@ -49,6 +53,7 @@ template <class Reduction, class T> class running {
   }
 
  private:
+  using Reduction = typename P::reduction;
   static constexpr int lanes = native_lanes<T>;
   static constexpr extent block = 1 << 12;
   using vector_type = pack<T, lanes>;
@@ -95,7 +100,7 @@ template <class Reduction, class T> class running {
   }
   template <bool Reverse> void run_line(extent line) const {
     constexpr extent least = 128;  // shorter ones are combined in order
-    if (lines_.count < least) {
+    if (P::in_order || lines_.count < least) {
       constexpr extent step = Reverse ? -1 : 1;
       extent at = line * lines_.count + (Reverse ? lines_.count - 1 : 0);
       T total = y_[at] = x_[at];
@@ -108,7 +113,7 @@ template <class Reduction, class T> class running {
   template <bool Reverse> void run_lines() const {
     constexpr extent task_blocks = 8, few_threads = 2;  // with more it is worth while to read everything twice
     const extent blocks = divide_up(lines_.count, block), all = lines_.before * blocks;
-    if (num_threads() <= few_threads || lines_.before >= num_threads() || all < 2 * task_blocks) {
+    if (P::in_order || num_threads() <= few_threads || lines_.before >= num_threads() || all < 2 * task_blocks) {
       const extent together = divide_up(task_blocks * block, lines_.count);
       return parallel_for(divide_up(lines_.before, together), [&](extent t) {
         for (extent line = t * together; line < smaller((t + 1) * together, lines_.before); ++line) run_line<Reverse>(line);
@@ -135,7 +140,7 @@ template <class Reduction, class T> class running {
   /// Of neighbouring lines side by side, row by row.
   void run_rows(extent first, extent columns) const {
     const extent step = reverse_ ? -lines_.behind : lines_.behind;
-    const scratch memory(lines_.count > block ? std::size_t(columns) * sizeof(T) : 0);
+    const scratch memory(!P::in_order && lines_.count > block ? std::size_t(columns) * sizeof(T) : 0);
     T* own = reinterpret_cast<T*>(memory.data());  // what runs through a block but the first
     const T* before = nullptr;
     extent at = first + (reverse_ ? (lines_.count - 1) * lines_.behind : 0);
@@ -143,7 +148,7 @@ template <class Reduction, class T> class running {
       const T* x = x_ + at;
       T* y = y_ + at;
       if (k == 0) std::copy_n(x, columns, y);
-      else if (k < block) {
+      else if (P::in_order || k < block) {
         for (extent j = 0; j < columns; ++j) y[j] = combine(y[j - step], x[j]);
       } else if (k % block == 0) {
         before = y - step;
@@ -157,7 +162,7 @@ template <class Reduction, class T> class running {
 
 template <class P> struct opaque_cumulative {
   template <class T> static void run(const array_ref* operands, const array_ref& result, const extent* attributes) {
-    running<typename P::reduction, T>(static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), result.dims, attributes)();
+    running<P, T>(static_cast<const T*>(operands[0].data), static_cast<T*>(result.data), result.dims, attributes)();
   }
 };
 template <> struct opaque<cumsum_p> : opaque_cumulative<cumsum_p> {};
