@@ -143,4 +143,9 @@ TEST_CASE("cumlogsumexp does not overflow, and its gradient is a running softmax
   for (int i = 0; i < 6; ++i) CHECK(y(i) == Approx(std::log(sum += std::exp(x(i)))));
   check_rules_of(f, std::tuple(x));
   check_rules_of([](auto x) { return ct::cumlogsumexp(x, ct::axis<-1>); }, std::tuple(between<double, 2, 3>(-1, 1)));
+  // What each element of a long line adds is less than the last place of a float.
+  const ct::array<float, ct::dyn> zeros({200000});
+  const ct::array<float, ct::dyn> line = ct::cumlogsumexp(zeros, ct::axis<0>);
+  CHECK(line(199999) == Approx(std::log(200000.)).epsilon(1e-7));
+  CHECK(ct::jit(ct::grad([](auto v) { return ct::cumlogsumexp(v, ct::axis<0>)(ct::index<99>); }))(zeros)(7) == Approx(0.01));
 }

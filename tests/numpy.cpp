@@ -95,6 +95,27 @@ TEST_CASE("derivatives") {
   CHECK(ct::grad([](auto v) { return ct::sum(ct::sinc(v)); })(ct::array<double, 1>{0})(0) == 0);
   CHECK(ct::grad(ct::grad([](auto v) { return ct::sinc(v); }))(ct::array<double>(0)) == Approx(-3.14159265358979 * 3.14159265358979 / 3));
   CHECK(ct::grad([](auto v) { return ct::nansum(v * v); })(ct::array<double, 2>{NAN, 3})(1) == 6);
+  const auto far = ct::grad([](auto v) { return ct::sum(ct::sinc(v)); })(ct::array<float, 2>{1e9f, 1e12f});  // jax.grad(jnp.sinc)
+  CHECK((far(0) == Approx(-7.9e-10).epsilon(0.01) && far(1) == Approx(-4.98e-13).epsilon(0.01)));
+}
+
+TEST_CASE("quantiles of the normal distribution far from its middle") {
+  const auto values = ct::jit([](auto p) { return std::tuple(ct::ndtri(p), ct::grad([](auto v) { return ct::sum(ct::ndtri(v)); })(p)); });
+  const ct::array<double, 10> p{1e-300, 1e-20, 1e-16, 1e-12, 1e-5, 0.03, 0.049999, 0.05, 0.97, 1 - 1e-10};
+  const double want[] = {-37.0470962993612, -9.262340089798409, -8.222082216130435, -7.034483825301131, -4.264890793922825, -1.880793608151251, -1.644863322998064, -1.644853626951473, 1.880793608151251, 6.361340889697422};  // scipy.special.ndtri
+  const auto [x, slopes] = values(p);
+  for (int i = 0; i < 10; ++i) {
+    CHECK(x(i) == Approx(want[i]).epsilon(1e-14));
+    CHECK(slopes(i) == Approx(std::sqrt(2 * 3.14159265358979323846) * std::exp(want[i] * want[i] / 2)).epsilon(1e-12));
+  }
+  const ct::array<float, 5> q{1e-38f, 1e-10f, 1e-7f, 0.02f, 0.9999f};
+  const auto [y, slopes_of_floats] = values(q);
+  const float want_floats[] = {-12.9623593f, -6.3613409f, -5.19933758f, -2.05374892f, 3.71897457f};
+  for (int i = 0; i < 5; ++i) CHECK(y(i) == Approx(want_floats[i]).epsilon(3e-7));
+  CHECK(slopes_of_floats(1) == Approx(1.5357e9).epsilon(1e-4));
+  const auto ends = ct::array<double, 4>(ct::ndtri(ct::array<double, 4>{0, 1, -0.1, 1.5}));
+  CHECK((ends(0) == -INFINITY && ends(1) == INFINITY && std::isnan(ends(2)) && std::isnan(ends(3))));
+  check_derivatives([](auto v) { return ct::ndtri(v * v); }, std::tuple(between<double, 9>(0.05, 0.98)));
 }
 
 TEST_CASE("batches, run-time extents, no elements, and the whole line of dtypes") {

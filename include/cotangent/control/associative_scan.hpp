@@ -182,6 +182,15 @@ struct combine_log_sums {
   template <class A, class B> constexpr auto operator()(const A& a, const B& b) const { return logaddexp(a, b); }
 };
 /// log of the cumulative sum of exp(x) along an axis, without overflow. JAX: jax.lax.cumlogsumexp.
-template <class X, extent A> constexpr auto cumlogsumexp(const X& x, axis_tag<A> along) { return associative_scan(combine_log_sums{}, x, along); }
+template <class X, extent A> constexpr auto cumlogsumexp(const X& x, axis_tag<A> along) {
+  if constexpr (!traced<X>) return defer_call<true>([](const auto& v) { return cumlogsumexp(v, axis<A>); }, x);
+  else {
+    using T = typename X::value_type;
+    // Elements along a run-time extent are combined one by one. Of long ones each is less than a float's last place of the sum.
+    constexpr bool in_double = A >= -X::rank() && A < X::rank() && X::extent(int(A)) == dyn && sizeof(T) < sizeof(double);
+    if constexpr (in_double) return astype<T>(associative_scan(combine_log_sums{}, astype<double>(x), along));
+    else return associative_scan(combine_log_sums{}, x, along);
+  }
+}
 
 }  // namespace cotangent

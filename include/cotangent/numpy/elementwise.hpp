@@ -151,8 +151,10 @@ template <tensor X> constexpr auto degrees(const X& x) { return rad2deg(x); }
 template <tensor X> constexpr auto sinc(const X& x) {
   return composed([](auto v) {
     // Near 0 the series, whose derivatives are right there.
-    const auto y = 3.14159265358979323846 * v, s = y * y, far = where(abs(y) < 0.05, ones_like(y), y);
-    return where(abs(y) < 0.05, 1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72))), sin(far) / far);
+    const auto y = 3.14159265358979323846 * v;
+    const auto is_near = abs(y) < 0.05;
+    const auto near = where(is_near, y, zeros_like(y)), s = near * near, far = where(is_near, ones_like(y), y);
+    return where(is_near, 1 - s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72))), sin(far) / far);
   }, x);
 }
 /// 0 below 0, h at 0, 1 above.

@@ -2,6 +2,7 @@
 /// Functions of jax.scipy.special.
 
 #include <cotangent/numpy/elementwise.hpp>
+#include <cotangent/transforms/custom.hpp>
 
 namespace cotangent {
 
@@ -59,7 +60,33 @@ template <tensor X> constexpr auto log_ndtr(const X& x) {
     return where(v < low, -0.5 * far * far - log(-far) - 0.91893853320467274178 + log(series), above);
   }, x);
 }
+namespace rules {
+/// In the tails by Newton's method on log_ndtr, from the rational approximation 26.2.23 of Abramowitz and Stegun, whose error is at most 4.5e-4.
+struct ndtri {
+  template <class P> constexpr auto operator()(const P& p) const {
+    using T = typename decltype(1.0 * p)::value_type;
+    const auto nearest = where(p < 0.5, p, 1 - p);
+    const auto in_tail = nearest > 0 && nearest < 0.05;
+    const auto log_tail = log(where(in_tail, nearest, 0.01));
+    const auto t = sqrt(-2 * log_tail);
+    auto u = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    for (int step = 0; step < (sizeof(T) == 8 ? 2 : 1); ++step) {
+      const auto log_of_u = log_ndtr(-u);
+      u = u + (log_of_u - log_tail) * exp(log_of_u + 0.5 * u * u + 0.91893853320467274178);
+    }
+    return where(in_tail, where(p < 0.5, -u, u), 1.41421356237309504880 * erf_inv(2 * where(in_tail, 0.5, p) - 1));
+  }
+};
+struct ndtri_jvp {
+  template <class P, class T> constexpr auto operator()(const std::tuple<P>& p, const std::tuple<T>& tangent) const {
+    const auto x = ndtri()(std::get<0>(p));  // (a rule cannot have itself in it: second derivatives go through the method's steps)
+    return std::tuple(x, std::get<0>(tangent) * (2.50662827463100050242 * exp(0.5 * x * x)));
+  }
+};
+}  // namespace rules
 /// The inverse of ndtr.
-template <tensor X> constexpr auto ndtri(const X& p) { return 1.41421356237309504880 * erf_inv(2 * p - 1); }
+template <tensor X> constexpr auto ndtri(const X& p) {
+  return composed([](auto v) { return custom_jvp(rules::ndtri(), rules::ndtri_jvp())(v); }, p);
+}
 
 }  // namespace cotangent
