@@ -292,7 +292,7 @@ COTANGENT_HOST_INLINE void sweep(program<Layout, Reductions, Analysis> steps, po
   constexpr lane_plan plan = plan_of<Layout, Reductions>;
   constexpr int outer = Layout::dims.outer();
   // Sums over lanes go to their results this often: rounding errors grow with the length of a sum.
-  [[maybe_unused]] constexpr extent block = plan.sums_lanes ? 8192 : std::numeric_limits<extent>::max() / 2;
+  [[maybe_unused]] constexpr extent block = plan.sums_lanes ? 128 * native_bytes : std::numeric_limits<extent>::max() / 2;
   constexpr extent group = 8;
   constexpr bool reduces = Layout::shape.reductions > 0;  // if not, there is less to compile
   sums_of<Layout, Reductions> sums[plan.unroll];
